@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "graph/settings.h"
+#include "mote/base/error.h"
 #include "mote/runtime/tensor.h"
+#include "mote/symbolic/evaluate.h"
 #include "mote/symbolic/pass.h"
 
 namespace mote::tool {
@@ -16,8 +18,9 @@ namespace {
 std::optional<GraphDifference> checked(const SymbolicGraph& graph, const Tensor& x,
                                        const std::vector<GraphSetting>& settings) {
   Context context;
-  const std::vector<TensorBinding> inputs = {{graph.find("x"), x}};
-  return check_graph(graph, inputs, settings, context, [](std::size_t) {});
+  GraphReference reference{.inputs = {{graph.find("x"), x}}};
+  reference.outputs = evaluate(graph, reference.inputs, graph.outputs(), {.context = &context});
+  return check_graph(graph, reference, settings, context, [](std::size_t) {});
 }
 
 Tensor ramp(const AxisList& shape) {
@@ -70,6 +73,45 @@ TEST(GraphCheck, ADifferenceThatDoesNotComeAgainNamesTheOutput) {
   EXPECT_EQ(found->symbol, "c");
   EXPECT_NE(found->node.find("add"), std::string::npos) << found->node;
   EXPECT_EQ(found->what, "element [0,1]: expected 3, got 8.5; 1 of 6 differ");
+}
+
+TEST(GraphCheck, ASettingThatFailsIsNamed) {
+  int calls = 0;
+  const SymbolicGraph g = drifting(
+      {.name = "drift", .run = [&calls](std::span<const Tensor> in, std::span<const Tensor> out) {
+         copy(in[0], out[0]);
+         if (++calls == 3) throw Error("drift: the third call");
+       }});
+  const auto found = checked(g, ramp({2, 3}), graph_settings(1));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->setting, graph_settings(1)[1].text);
+  EXPECT_EQ(found->symbol, "");
+  EXPECT_NE(found->what.find("drift: the third call"), std::string::npos) << found->what;
+}
+
+/// The nodes run for seed 5 alone, then for none.
+TEST(GraphCheck, InputsForWhichNodesCannotRunAreLeftOut) {
+  int calls = 0, wanted = 3;
+  const SymbolicGraph g = drifting(
+      {.name = "drift", .run = [&](std::span<const Tensor> in, std::span<const Tensor> out) {
+         copy(in[0], out[0]);
+         if (++calls != wanted) throw Error("drift: not this one");
+       }});
+  Context context;
+  const GraphReference reference = graph_reference(g, "", 3, context);
+  EXPECT_EQ(reference.seed, 5U);
+  EXPECT_EQ(reference.outputs.size(), 1U);
+  ASSERT_EQ(reference.refused.size(), 2U);
+  EXPECT_TRUE(reference.refused[1].starts_with("seed 4: ")) << reference.refused[1];
+  wanted = 0;
+  try {
+    graph_reference(g, "", 3, context);
+    FAIL() << "no seed has outputs";
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    EXPECT_TRUE(what.starts_with("seed 3: ")) << what;
+    EXPECT_NE(what.find("9 more seeds"), std::string::npos) << what;
+  }
 }
 
 TEST(GraphCheck, AGraphThatKeepsItsContractPassesInAllSettings) {

@@ -186,7 +186,25 @@ TEST(GraphCommand, TheExamplesPassTheCheck) {
   EXPECT_EQ(good_graph("check " + kLstm),
             "passed: lstm: 17 settings give the bits of the nodes run one by one\n");
   const json line = json::parse(good_graph("check " + kBlock + " --grad y --json"));
-  EXPECT_EQ(line, json({{"graph", "attention_block"}, {"settings", 17}, {"passed", true}}));
+  EXPECT_EQ(line,
+            json({{"graph", "attention_block"}, {"settings", 17}, {"seed", 0}, {"passed", true}}));
+}
+
+// Newton's iteration has a square root only of what is not negative: seed 2 draws -0.8.
+TEST(GraphCommand, CheckLeavesOutRandomInputsThatTheNodesCannotRun) {
+  const std::string newton = MOTE_EXAMPLES_FOLDER "/newton.graph";
+  const std::string text = good_graph("check " + newton + " --grad root:a --seed 2");
+  EXPECT_TRUE(text.starts_with("left out: inputs of seed 2: ")) << text;
+  expect_contains(text, "and the limit is 100");
+  expect_contains(text, "passed: newton: 17 settings give the bits");
+  expect_contains(good_graph("check " + newton + " --seed 2 --json"), "\"seed\":3,");
+
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "in.npz";
+  Tensor a(DType::f32, {}), start(DType::f32, {});
+  a.set({}, -1), start.set({}, 1);
+  write_npz(file, {{"a", a}, {"start", start}});
+  expect_refused("check " + newton + " --inputs " + file, "the condition holds after 100");
 }
 
 TEST(GraphCommand, DotIsAGraphOfAllNodes) {

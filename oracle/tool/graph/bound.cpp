@@ -7,7 +7,6 @@
 #include <string>
 
 #include "mote/oracle/graph_bound.h"
-#include "mote/symbolic/evaluate.h"
 #include "output.h"
 
 namespace mote::tool {
@@ -26,11 +25,9 @@ int report_reason(const SymbolicGraph& graph, const std::string& reason, bool js
 
 }  // namespace
 
-int check_by_bound(const SymbolicGraph& graph, std::span<const TensorBinding> inputs,
-                   Context& context, bool json) {
-  const std::vector<Tensor> results =
-      evaluate(graph, inputs, graph.outputs(), {.context = &context});
-  const auto judged = judge_by_bound(graph, inputs, results, context);
+int check_by_bound(const SymbolicGraph& graph, const GraphReference& reference, Context& context,
+                   bool json) {
+  const auto judged = judge_by_bound(graph, reference.inputs, reference.outputs, context);
   if (const auto* reason = std::get_if<Reason>(&judged))
     return report_reason(graph, reason->text, json);
   const auto& verdict = std::get<GraphBoundVerdict>(judged);

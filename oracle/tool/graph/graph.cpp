@@ -137,7 +137,7 @@ int run(const GraphArguments& options) {
   Executable executable = compile(graph, compile_options(options), context);
   GraphTrace trace;
   if (!options.trace.empty()) executable.graph().trace_to(&trace);
-  for (const auto& [symbol, tensor] : graph_inputs(graph, options.inputs, options.seed))
+  for (const auto& [symbol, tensor] : graph_inputs(graph, options.inputs, options.seed).tensors)
     executable.bind(symbol, tensor);
   StatusLine status(!options.json);
   const auto runs = static_cast<std::size_t>(options.repeat);
@@ -165,6 +165,31 @@ int run(const GraphArguments& options) {
   return 0;
 }
 
+std::string check_text(const SymbolicGraph& graph, std::size_t settings,
+                       const std::optional<GraphDifference>& found) {
+  if (!found)
+    return fmt::format("passed: {}: {} settings give the bits of the nodes run one by one\n",
+                       graph.name(), settings);
+  if (found->symbol.empty())
+    return fmt::format(
+        "FAILED: {}: it cannot be run, and its nodes one by one can\n  {}\n  with {}\n",
+        graph.name(), found->what, found->setting);
+  return fmt::format("FAILED: {}: {} differs first\n  {}\n  computed by {}\n  with {}\n",
+                     graph.name(), found->symbol, found->what, found->node, found->setting);
+}
+
+std::string check_json(const SymbolicGraph& graph, std::size_t settings, std::uint64_t seed,
+                       const std::optional<GraphDifference>& found) {
+  nlohmann::json line = {
+      {"graph", graph.name()}, {"settings", settings}, {"seed", seed}, {"passed", !found}};
+  if (found)
+    line.update({{"setting", found->setting},
+                 {"symbol", found->symbol},
+                 {"node", found->node},
+                 {"what", found->what}});
+  return line.dump() + "\n";
+}
+
 int check(const GraphArguments& options) {
   Context context(context_of(options));
   const SymbolicGraph graph = graph_of(options, context);
@@ -173,27 +198,15 @@ int check(const GraphArguments& options) {
   const auto watch = [&](std::size_t k) {
     if (status.is_due()) status.show(progress_bar(k, settings.size()) + ": " + settings[k].text);
   };
-  const std::vector<TensorBinding> inputs = graph_inputs(graph, options.inputs, options.seed);
-  const auto found = check_graph(graph, inputs, settings, context, watch);
+  const GraphReference reference = graph_reference(graph, options.inputs, options.seed, context);
+  const auto found = check_graph(graph, reference, settings, context, watch);
   status.clear();
-  if (options.json) {
-    nlohmann::json line = {
-        {"graph", graph.name()}, {"settings", settings.size()}, {"passed", !found}};
-    if (found)
-      line.update({{"setting", found->setting},
-                   {"symbol", found->symbol},
-                   {"node", found->node},
-                   {"what", found->what}});
-    print(line.dump() + "\n");
-  } else if (found) {
-    print(fmt::format("FAILED: {}: {} differs first\n  {}\n  computed by {}\n  with {}\n",
-                      graph.name(), found->symbol, found->what, found->node, found->setting));
-  } else {
-    print(fmt::format("passed: {}: {} settings give the bits of the nodes run one by one\n",
-                      graph.name(), settings.size()));
-  }
+  for (const std::string& reason : reference.refused)
+    if (!options.json) print("left out: inputs of " + reason + "\n");
+  print(options.json ? check_json(graph, settings.size(), reference.seed, found)
+                     : check_text(graph, settings.size(), found));
   if (found) return 1;
-  return options.bound ? check_by_bound(graph, inputs, context, options.json) : 0;
+  return options.bound ? check_by_bound(graph, reference, context, options.json) : 0;
 }
 
 using Function = int (*)(const GraphArguments&);

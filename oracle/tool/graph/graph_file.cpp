@@ -136,18 +136,18 @@ void add_gradient(SymbolicGraph& graph, const std::string& wanted) {
   graph.set_outputs(outputs);
 }
 
-std::vector<TensorBinding> graph_inputs(const SymbolicGraph& graph, const std::string& file,
-                                        std::uint64_t seed) {
+GraphInputs graph_inputs(const SymbolicGraph& graph, const std::string& file, std::uint64_t seed) {
   const NamedTensors given = file.empty() ? NamedTensors{} : read_npz(file);
-  std::vector<TensorBinding> bindings;
+  GraphInputs inputs;
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
     const SymbolInfo& info = graph.symbols()[k];
     if (info.removed || info.kind != SymbolOrigin::input) continue;
     const auto found = given.find(info.name);
+    inputs.some_are_random |= found == given.end();
     const Tensor tensor = found != given.end() ? found->second : drawn(graph, graph.at(k), seed);
-    bindings.emplace_back(graph.at(k), laid_out(graph, graph.at(k), tensor));
+    inputs.tensors.emplace_back(graph.at(k), laid_out(graph, graph.at(k), tensor));
   }
-  return bindings;
+  return inputs;
 }
 
 void write_text(const std::string& path, const std::string& text) {

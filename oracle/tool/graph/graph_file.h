@@ -30,10 +30,15 @@ void check_shapes(const SymbolicGraph& graph);
 /// names "loss/w". Without names it is the gradient with respect to all real inputs.
 void add_gradient(SymbolicGraph& graph, const std::string& wanted);
 
-/// The tensors of the graph's inputs: those of the .npz file by their names, others drawn from the
-/// seed, uniform in [-1, 1); integers are 0 or 1. Throws Error for a tensor of another form.
-std::vector<TensorBinding> graph_inputs(const SymbolicGraph& graph, const std::string& file,
-                                        std::uint64_t seed);
+struct GraphInputs {
+  std::vector<TensorBinding> tensors;
+  bool some_are_random = false;
+};
+
+/// Returns the tensors of the graph's inputs: those of the .npz file by their names, others drawn
+/// from the seed, uniform in [-1, 1); integers are 0 or 1. Throws Error for a tensor of another
+/// form.
+GraphInputs graph_inputs(const SymbolicGraph& graph, const std::string& file, std::uint64_t seed);
 
 /// Writes a file. Throws Error "FILE: …".
 void write_text(const std::string& path, const std::string& text);

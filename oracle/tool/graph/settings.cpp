@@ -5,7 +5,10 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
+#include "graph/graph_file.h"
+#include "mote/base/error.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
 #include "mote/symbolic/pass.h"
@@ -46,14 +49,18 @@ std::optional<GraphDifference> compare(const SymbolicGraph& graph,
                                        std::span<const Tensor> expected, Context& context) {
   CompileOptions options = setting.options;
   options.outputs.assign(symbols.begin(), symbols.end());
-  Executable executable = compile(graph, options, context);
-  executable.run(inputs);
-  for (std::size_t k = 0; k < symbols.size(); ++k) {
-    const auto what = difference(expected[k], executable.output(symbols[k]));
-    if (!what) continue;
-    const NodeSymbol node = graph.producer(symbols[k]);
-    return GraphDifference{setting.text, graph.text(symbols[k]),
-                           node ? graph.text(node) : "no node", *what};
+  try {
+    Executable executable = compile(graph, options, context);
+    executable.run(inputs);
+    for (std::size_t k = 0; k < symbols.size(); ++k) {
+      const auto what = difference(expected[k], executable.output(symbols[k]));
+      if (!what) continue;
+      const NodeSymbol node = graph.producer(symbols[k]);
+      return GraphDifference{setting.text, graph.text(symbols[k]),
+                             node ? graph.text(node) : "no node", *what};
+    }
+  } catch (const Error& error) {
+    return GraphDifference{.setting = setting.text, .symbol = {}, .node = {}, .what = error.what()};
   }
   return std::nullopt;
 }
@@ -127,21 +134,43 @@ std::vector<GraphSetting> graph_settings(int streams) {
   return settings;
 }
 
+GraphReference graph_reference(const SymbolicGraph& graph, const std::string& file,
+                               std::uint64_t seed, Context& context) {
+  constexpr std::uint64_t kMaxSeeds = 10;
+  GraphReference reference;
+  for (std::uint64_t k = 0; k < kMaxSeeds; ++k) {
+    GraphInputs inputs = graph_inputs(graph, file, seed + k);
+    reference.inputs = std::move(inputs.tensors);
+    reference.seed = seed + k;
+    try {
+      reference.outputs = evaluate(graph, reference.inputs, graph.outputs(), {.context = &context});
+      return reference;
+    } catch (const Error& error) {
+      if (!inputs.some_are_random) throw;
+      reference.refused.push_back(fmt::format("seed {}: {}", reference.seed, error.what()));
+    }
+  }
+  throw Error(
+      fmt::format("{}; so do the inputs of {} more seeds fail; --inputs FILE.npz gives them",
+                  reference.refused.front(), kMaxSeeds - 1));
+}
+
 std::optional<GraphDifference> check_graph(const SymbolicGraph& graph,
-                                           std::span<const TensorBinding> inputs,
+                                           const GraphReference& reference,
                                            std::span<const GraphSetting> settings, Context& context,
                                            const std::function<void(std::size_t)>& watch) {
-  const RunOptions run{.context = &context};
   const std::vector<TensorSymbol> outputs = graph.outputs();
-  const std::vector<Tensor> expected = evaluate(graph, inputs, outputs, run);
   for (std::size_t k = 0; k < settings.size(); ++k) {
     watch(k);
-    const auto found = compare(graph, inputs, settings[k], outputs, expected, context);
+    const auto found =
+        compare(graph, reference.inputs, settings[k], outputs, reference.outputs, context);
     if (!found) continue;
+    if (found->symbol.empty()) return found;
     const std::vector<TensorSymbol> all = all_values(graph);
     const auto first =
-        compare(graph, inputs, settings[k], all, evaluate(graph, inputs, all, run), context);
-    return first ? first : found;
+        compare(graph, reference.inputs, settings[k], all,
+                evaluate(graph, reference.inputs, all, {.context = &context}), context);
+    return first && !first->symbol.empty() ? first : found;
   }
   return std::nullopt;
 }
