@@ -3,6 +3,7 @@
 #include "lower/materialise.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -93,7 +94,7 @@ std::optional<std::size_t> reduction_to_inline(const Nodes& nodes) {
 }
 
 /// Returns the map nearest to its readers that would otherwise be computed repeatedly.
-std::optional<std::size_t> map_to_materialise(const Nodes& nodes, const NodeSet& barred,
+std::optional<std::size_t> map_to_materialise(const Nodes& nodes, const Barred& barred,
                                               const NodeSet& materialised) {
   std::map<const UopNode*, bool> memo;
   for (std::size_t k = nodes.order.size(); k-- > 0;) {
@@ -102,7 +103,8 @@ std::optional<std::size_t> map_to_materialise(const Nodes& nodes, const NodeSet&
     const Uop& u = nodes.order[k];
     if (!std::holds_alternative<uop::Map>(u.node().kind)) continue;
     const bool wanted =
-        (readers.repeated > 0 && (!barred.count(u.id()) || expensive(u, materialised, memo))) ||
+        (readers.repeated > 0 && !barred.larger.count(u.id()) &&
+         (!barred.cheap.count(u.id()) || expensive(u, materialised, memo))) ||
         (readers.count >= kLocationsOfTranscendental && is_transcendental(u));
     if (wanted) return k;
   }
@@ -127,7 +129,26 @@ bool is_expensive(const Uop& u, const NodeSet& materialised) {
   return expensive(u, materialised, memo);
 }
 
-Materialised choose_materialised(const Program& program, const NodeSet& barred) {
+bool is_larger_than_reads(const Uop& u, const NodeSet& materialised) {
+  const auto axes = [](const Uop& x) {
+    return std::ranges::count_if(x.shape(), [](const Expr& e) { return e.constant() != 1; });
+  };
+  const auto own = axes(u);
+  std::vector<Uop> open = {u};
+  NodeSet seen;
+  while (!open.empty()) {
+    const Uop x = std::move(open.back());
+    open.pop_back();
+    if (!seen.insert(x.id()).second) continue;
+    const bool is_tensor = std::holds_alternative<uop::Input>(x.node().kind) ||
+                           (x.id() != u.id() && materialised.count(x.id()));
+    if (is_tensor && axes(x) >= own) return false;
+    if (!is_tensor && !is_leaf(x)) std::ranges::copy(operands(x), std::back_inserter(open));
+  }
+  return true;
+}
+
+Materialised choose_materialised(const Program& program, const Barred& barred) {
   Nodes nodes(roots(program));
   Materialised chosen;
   const auto materialise = [&](std::size_t node) {

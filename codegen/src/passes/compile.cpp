@@ -72,10 +72,9 @@ LoopProgram run_passes(std::span<const Pass> passes, LoopProgram p, std::vector<
   return p;
 }
 
-/// Returns the nodes of temporaries that remain and could as well be computed where they are read.
-NodeSet regretted(const std::vector<TensorDecl>& tensors, const Lowered& lowered,
-                  const Materialised& materialised) {
-  NodeSet nodes;
+/// Bars the nodes of temporaries that remain and could as well be computed where they are read.
+void bar_regretted(const std::vector<TensorDecl>& tensors, const Lowered& lowered,
+                   const Materialised& materialised, Barred& barred) {
   for (const TensorDecl& t : tensors) {
     if (t.role != TensorRole::temporary || t.shape.empty()) continue;
     const Uop& u = lowered.temporaries.at(t.name);
@@ -83,16 +82,16 @@ NodeSet regretted(const std::vector<TensorDecl>& tensors, const Lowered& lowered
     if (materialised.for_text.count(u.id())) continue;
     NodeSet others = materialised.nodes;
     others.erase(u.id());
-    if (!is_expensive(u, others)) nodes.insert(u.id());
+    if (is_expensive(u, others)) continue;
+    (is_larger_than_reads(u, others) ? barred.larger : barred.cheap).insert(u.id());
   }
-  return nodes;
 }
 
 /// Lowers the program and runs those of the passes that decide which temporaries keep a tensor,
 /// and then `later`; `stages`, if wanted, gets the lowered program and every stage that changed it.
 LoopProgram compile_with(const std::shared_ptr<const Program>& program, std::span<const Pass> later,
                          std::vector<Stage>* stages) {
-  NodeSet barred;
+  Barred barred;
   while (true) {
     const Materialised materialised = choose_materialised(*program, barred);
     Lowered lowered;
@@ -106,7 +105,7 @@ LoopProgram compile_with(const std::shared_ptr<const Program>& program, std::spa
     LoopProgram result =
         run_passes(std::span(kPasses).first(kPassesThatDecide), std::move(lowered.program), stages);
     const std::size_t before = barred.size();
-    barred.merge(regretted(result.tensors, lowered, materialised));
+    bar_regretted(result.tensors, lowered, materialised, barred);
     if (barred.size() == before) return run_passes(later, std::move(result), stages);
   }
 }
