@@ -18,7 +18,8 @@ namespace {
 std::optional<GraphDifference> checked(const SymbolicGraph& graph, const Tensor& x,
                                        const std::vector<GraphSetting>& settings) {
   Context context;
-  GraphReference reference{.inputs = {{graph.find("x"), x}}};
+  GraphReference reference;
+  reference.inputs = {{graph.find("x"), x}};
   reference.outputs = evaluate(graph, reference.inputs, graph.outputs(), {.context = &context});
   return check_graph(graph, reference, settings, context, [](std::size_t) {});
 }

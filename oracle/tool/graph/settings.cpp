@@ -137,6 +137,8 @@ std::vector<GraphSetting> graph_settings(int streams) {
 GraphReference graph_reference(const SymbolicGraph& graph, const std::string& file,
                                std::uint64_t seed, Context& context) {
   constexpr std::uint64_t kMaxSeeds = 10;
+  if (graph.outputs().empty())
+    throw Error(fmt::format("{} has no outputs: nothing is there to compare", graph.name()));
   GraphReference reference;
   for (std::uint64_t k = 0; k < kMaxSeeds; ++k) {
     GraphInputs inputs = graph_inputs(graph, file, seed + k);

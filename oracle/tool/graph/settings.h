@@ -45,7 +45,7 @@ struct GraphReference {
 /// Reads the inputs of the file by name, draws others from the seed, and evaluates the graph. A
 /// graph may fail for some inputs: a loop that does not end within its limit, an index that no
 /// branch has. If some inputs are drawn, the next seeds are tried, ten in all. Throws Error where
-/// none of them has outputs: that of the first.
+/// all of them fail, that of the first, and for a graph without outputs.
 GraphReference graph_reference(const SymbolicGraph& graph, const std::string& file,
                                std::uint64_t seed, Context& context);
 
