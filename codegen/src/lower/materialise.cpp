@@ -102,10 +102,9 @@ std::optional<std::size_t> map_to_materialise(const Nodes& nodes, const Barred& 
     if (nodes.materialised[k] || readers.count == 0) continue;
     const Uop& u = nodes.order[k];
     if (!std::holds_alternative<uop::Map>(u.node().kind)) continue;
-    const bool wanted =
-        (readers.repeated > 0 && !barred.larger.count(u.id()) &&
-         (!barred.cheap.count(u.id()) || expensive(u, materialised, memo))) ||
-        (readers.count >= kLocationsOfTranscendental && is_transcendental(u));
+    const bool wanted = (readers.repeated > 0 && !barred.larger.count(u.id()) &&
+                         (!barred.cheap.count(u.id()) || expensive(u, materialised, memo))) ||
+                        (readers.count >= kLocationsOfTranscendental && is_transcendental(u));
     if (wanted) return k;
   }
   return std::nullopt;

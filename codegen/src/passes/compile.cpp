@@ -15,6 +15,7 @@ namespace {
 
 constexpr auto kPasses = std::to_array<Pass>({
     {"unguard", unguard},
+    {"unroll", unroll},
     {"split", split},
     {"fuse", fuse},
     {"contract", contract},
@@ -35,7 +36,7 @@ constexpr auto kPasses = std::to_array<Pass>({
 /// The number of passes after which it is known which temporaries keep a tensor: those up to the
 /// first dead-code. A pass that is added above it changes the number. The other passes run only on
 /// programs that are not lowered again.
-constexpr std::size_t kPassesThatDecide = 8;
+constexpr std::size_t kPassesThatDecide = 9;
 
 constexpr bool kVerify =
 #ifdef NDEBUG

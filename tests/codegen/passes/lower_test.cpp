@@ -45,6 +45,24 @@ TEST(Lower, KeepsAReductionThatEveryElementOfARowReads) {
   EXPECT_EQ(count(p).temporaries, 1);
 }
 
+/// Both outputs read the products of t and x, which are N times as many as the elements of t.
+TEST(Lower, KeepsNoProductsThatAreMoreThanTheirFactors) {
+  const LoopProgram p = compile(program(R"(
+op products
+input y f64[N, H]
+input x f64[N, I]
+t = exp(y) - sum[1 keep](exp(y))
+p = t[i0, i1 over N, H, I] * x[i0, i2 over N, H, I]
+output gw = sum[3](p[i3, i1, i2 over 2, H, I, N])
+output gb = sum[1](t[i1, i0 over H, N])
+)"));
+  expect_right(p);
+  for (const TensorDecl& tensor : p.tensors) {
+    if (tensor.role != TensorRole::temporary) continue;
+    EXPECT_LT(tensor.shape.size(), 3U) << to_string(p);
+  }
+}
+
 TEST(Lower, NeverReadsAnOutputBack) {
   // y is narrower than t: z must be computed from the double, not from the stored value.
   const LoopProgram p = lowered(R"(

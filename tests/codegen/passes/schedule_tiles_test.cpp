@@ -220,6 +220,21 @@ TEST(Schedule, AsksNoStridesOfWhatACallDoesNotRead) {
 }
 
 /// Products of bytes are added in pairs. Panels hold integers of 16 bits, registers those of 32.
+/// Both sums of a row are over the same terms: registers hold half of the rows at once.
+TEST(Schedule, RowsHaveSeveralSumsOfTheSameTerms) {
+  expect_golden_schedule(compile(program(R"--(
+op two_gates "y = (tanh(x a^T) tanh(x b^T)) v"
+input x f32[N, I]
+input a f32[H, I]
+input b f32[H, I]
+input v f32[H, K]
+p = sum[2](x[i0, i2 over N, H, I] * a[i1, i2 over N, H, I])
+q = sum[2](x[i0, i2 over N, H, I] * b[i1, i2 over N, H, I])
+t = tanh(p) * tanh(q)
+output y = sum[2](t[i0, i2 over N, K, H] * v[i2, i1 over N, K, H])
+)--")));
+}
+
 TEST(Schedule, PairsOfBytes) { expect_golden_schedule(compiled_op("matmul_integer", DType::u8)); }
 
 TEST(Schedule, PairsOfBytesInWindows) {

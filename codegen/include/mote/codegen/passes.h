@@ -19,6 +19,9 @@ LoopProgram lower_per_uop(std::shared_ptr<const Program> program);
 
 /// Turns t = c ? v : f into a store under c, and loads of t into c ? t : f.
 LoopProgram unguard(LoopProgram p);
+/// Replaces a loop of few iterations whose sums ask for their iteration, g == 2 ? v : 0, by a copy
+/// of its body for each.
+LoopProgram unroll(LoopProgram p);
 /// Splits a loop over A·c whose body has v/c and v%c into two.
 LoopProgram split(LoopProgram p);
 /// Merges loops with equal limits if the dependences allow it.

@@ -2,6 +2,7 @@
 #include "schedule/tiles/products.h"
 
 #include <algorithm>
+#include <map>
 
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
@@ -68,12 +69,13 @@ void ProductFinder::visit(Stmt& s) {
 
 std::optional<Product> ProductFinder::product(const Loop& reduction) const {
   const auto touches = [&](const Access& a) { return written_.contains(a.tensor); };
-  if (reduction.accumulators.size() != 1 || std::ranges::any_of(accesses(Stmt{reduction}), touches))
+  const auto is_real_sum = [](const Accumulator& a) { return is_real(a.dtype); };
+  if (!std::ranges::all_of(reduction.accumulators, is_real_sum) ||
+      std::ranges::any_of(accesses(Stmt{reduction}), touches))
     return std::nullopt;
   const SharedLoops chain = chain_of(rows_, loops_);
   auto nest = reduction_nest(reduction, facts_in(p_, chain), blocks_of(rows_.around));
-  if (!nest || nest->folds.size() != 1 || !is_real(reduction.accumulators[0].dtype))
-    return std::nullopt;
+  if (!nest || nest->folds.size() != reduction.accumulators.size()) return std::nullopt;
   const Symbol vector = loops_.back().variable;
   auto shared = shared_operands(*nest, vector, rows_.loop.variable, names_);
   if (!shared || !shared->vector_conditions.empty()) return std::nullopt;
@@ -88,24 +90,29 @@ std::optional<Product> ProductFinder::product(const Loop& reduction) const {
 
 /// Moves the reduction, statement s of the body, to the product.
 void ProductFinder::take_out(Product product, Stmt& s, Body& body) {
-  const Accumulator a = as_loop(s)->accumulators.front();
-  const std::string sums = Tiler::fresh_variable(p_, a.name + "s", used_).name();
+  const std::vector<Accumulator> all = as_loop(s)->accumulators;
   std::vector<Expr> shape = {rows_.height};
   std::vector<Expr> index = {Expr(rows_.loop.variable) - Expr(rows_.start)};
   for (const Loop& l : product.loops) {
     shape.push_back(l.end - l.begin);
     index.push_back(Expr(l.variable) - l.begin);
   }
-  std::vector<std::string> axes(shape.size());
-  p_.tensors.push_back({sums, TensorRole::temporary, a.dtype, shape, std::move(axes), rows_.start});
   Body& taken = product.loops.back().body;
   taken.push_back(std::move(s));
   body.erase(body.begin() + (&s - body.data()));
+  std::map<std::string, std::string> arrays;
+  for (const Accumulator& a : all) {
+    const std::string sums = Tiler::fresh_variable(p_, a.name + "s", used_).name();
+    p_.tensors.push_back({sums, TensorRole::temporary, a.dtype, shape,
+                          std::vector<std::string>(shape.size()), rows_.start});
+    arrays.emplace(a.name, sums);
+    taken.push_back({Store{sums, index, accumulated_value(a.name, a.dtype)}});
+  }
   rewrite_values(body, [&](const Value& v) {
     const auto* read = std::get_if<value::Accumulated>(&v->kind);
-    return read == nullptr || read->name != a.name ? v : load_value(sums, index, v->dtype);
+    const auto array = read == nullptr ? arrays.end() : arrays.find(read->name);
+    return array == arrays.end() ? v : load_value(array->second, index, v->dtype);
   });
-  taken.push_back({Store{sums, index, accumulated_value(a.name, a.dtype)}});
   found_.push_back(std::move(product));
 }
 

@@ -167,18 +167,29 @@ class RowTiler {
     return out;
   }
 
+  /// Returns the number of rows whose sums registers hold at once: of several sums, fewer.
+  std::int64_t rows_at_once(const Product& product) const {
+    const auto sums = static_cast<std::int64_t>(product.reduction.nest.folds.size());
+    std::int64_t rows = std::max<std::int64_t>(1, amounts_.height / sums);
+    while (amounts_.height % rows != 0) --rows;
+    return rows;
+  }
+
   Body product(const Product& product, Body& ahead) {
     const SharedLoops chain = chain_of(rows_, product.loops);
     const std::map<Symbol, TiledReduction> reductions = {{product.variable, product.reduction}};
     const std::int64_t width = lanes_of(reductions, amounts_.vector_bytes) * amounts_.vectors;
+    const std::int64_t height = rows_at_once(product);
+    const bool is_whole = height == amounts_.height;
+    const Symbol start = is_whole ? rows_.start : symbol(rows_.loop.variable.name() + "_few");
     NestTiler tiler(p_, chain, reductions,
                     {.vector = product.loops.back(),
                      .rows = rows_.loop,
-                     .height = rows_.height,
+                     .height = height,
                      .width = width,
                      .slides = false,
                      .used_names = used_,
-                     .row_start = rows_.start,
+                     .row_start = start,
                      .around = rows_.around.size()});
     const Expr first(tiler.vector_start());
     const Span lanes{product.loops.back().variable, first, first + (tiler.width() - 1)};
@@ -190,7 +201,12 @@ class RowTiler {
       if (std::ranges::find(demands_, c) == demands_.end()) demands_.push_back(c);
     effects_.push_back(
         fmt::format("{} {}, {}", product.loops.back().variable.name(), width, tiler.effect()));
-    return nest;
+    if (is_whole) return nest;
+    const Expr all(rows_.start);
+    Body out;
+    out.push_back(
+        {Loop{start, all, min(all + rows_.height, rows_.loop.end), height, {}, std::move(nest)}});
+    return out;
   }
 
   Span span() const {

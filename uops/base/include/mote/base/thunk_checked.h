@@ -8,6 +8,15 @@
 #error "include mote/base/thunk.h, which includes this"
 #endif
 
+/* Gradients have many operands. With MOTE_SMALL_THUNKS, what reads one is a function that is
+ * called.
+ */
+#if defined(MOTE_SMALL_THUNKS) && defined(__GNUC__)
+#define MOTE_READS_OPERAND static __attribute__((noinline, unused))
+#else
+#define MOTE_READS_OPERAND static inline
+#endif
+
 /* A tensor of a call that was checked: extents and strides at the rank that the op gives it. */
 typedef struct mote_operand {
   void* data;
@@ -30,8 +39,8 @@ static inline mote_operand mote_operand_in(const DLTensor* t, int rank, uint32_t
 }
 
 /* Returns a tensor of a call that was checked. room has 2 * rank integers. */
-static inline mote_operand mote_operand_of(const DLTensor* t, int rank, uint32_t broadcast,
-                                           int64_t* room) {
+MOTE_READS_OPERAND mote_operand mote_operand_of(const DLTensor* t, int rank, uint32_t broadcast,
+                                                int64_t* room) {
   mote_operand operand = {NULL, t->shape, t->strides};
   int as_it_is = t->ndim == rank && t->strides != NULL;
   if (broadcast != 0)

@@ -22,8 +22,8 @@ static inline mote_view mote_thunk_wanted(mote_thunk* thunk, int32_t k, const ch
 
 /* Returns an output of a call that was checked, or of one that is left out what
  * mote_thunk_wanted() says. */
-static inline mote_operand mote_operand_wanted(const DLTensor* t, int rank, uint32_t broadcast,
-                                               int64_t* room) {
+MOTE_READS_OPERAND mote_operand mote_operand_wanted(const DLTensor* t, int rank, uint32_t broadcast,
+                                                    int64_t* room) {
   static const int64_t ones[MOTE_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   if (t != NULL) return mote_operand_of(t, rank, broadcast, room);
   const mote_operand left_out = {NULL, ones, ones};
