@@ -80,11 +80,37 @@ void copy_outputs(const std::string& name, std::span<const Variable> made,
   for (std::size_t k = 0; k < made.size(); ++k) copy(made[k].value(), outputs[k]);
 }
 
+/// Variables over the memory of a node's inputs, for a run of the code. What the code has kept of
+/// them at its end gets memory of its own, as that of the node is another's afterwards.
+class LentInputs {
+ public:
+  LentInputs(DynamicCode& code, std::span<const Tensor> inputs) : code_(code), inputs_(inputs) {
+    for (const Tensor& input : inputs) given_.push_back(code.graph.constant(input));
+  }
+  std::span<const Variable> given() const { return given_; }
+  void take_back() {
+    given_.clear();
+    trace::State& state = trace::State::of(code_.graph);
+    const trace::Lock lock(state.mutex);
+    state.give_own_memory(inputs_);
+  }
+
+ private:
+  DynamicCode& code_;
+  std::span<const Tensor> inputs_;
+  std::vector<Variable> given_;
+};
+
 void run_code(DynamicCode& code, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
   const trace::Tracing tracing;
-  std::vector<Variable> given;
-  for (const Tensor& input : inputs) given.push_back(code.graph.constant(input));
-  copy_outputs(code.name, code.function(code.graph, given), outputs);
+  LentInputs lent(code, inputs);
+  try {
+    copy_outputs(code.name, code.function(code.graph, lent.given()), outputs);
+  } catch (...) {
+    lent.take_back();
+    throw;
+  }
+  lent.take_back();
 }
 
 /// Returns the elements in memory that nothing else has, row-major, where they are.

@@ -42,6 +42,7 @@ struct GraphWork {
   /// The number of outputs that the program gets. The others are read by the gradient of a static
   /// function only.
   std::size_t visible_outputs;
+  TensorMask read_outputs{};  ///< those of the visible outputs that its gradient reads
 };
 
 /// Computes the graph: the outputs' memory is given. Inputs that the graph does not read may have

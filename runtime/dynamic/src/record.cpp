@@ -157,7 +157,7 @@ Results State::run_graph(Lock& lock, const std::shared_ptr<GraphWork>& work,
     for (const auto& tape : tapes) step->tape_bytes += static_cast<std::size_t>(tape->bytes());
     step->tapes = std::move(tapes);
     saved_bytes += step->tape_bytes;
-    if (is_traced) pin_reads(*step, {.inputs = ~TensorMask{0}});
+    if (is_traced) pin_reads(*step, {.inputs = ~TensorMask{0}, .outputs = work->read_outputs});
     hide(*step, std::span(results).subspan(work->visible_outputs));
     if (is_pending) limit_pending(lock);
   }

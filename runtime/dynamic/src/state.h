@@ -109,6 +109,7 @@ struct State {
   void forget_on_the_way() {
     if (step_count >= steps_to_look_at) forget_unasked();
   }
+  static State& of(const DynamicGraph& graph) { return *graph.state_; }
   void assign(Lock& lock, Handle& handle, const Ref<Value>& value);
   /// Returns a constant of one element and no axes on the form's device, of its dtype.
   Ref<Value> scalar(const TensorForm& like, double value);
@@ -119,6 +120,8 @@ struct State {
   Ref<Value> make_value(SharedForm form, const std::optional<Tensor>& tensor, bool is_traced);
   Ref<Value> make_value_with_memory(const SharedForm& form, bool is_traced);
   void free_memory(Value& value) noexcept;
+  /// Copies the elements of values that lie in the memory of these tensors, which will change.
+  void give_own_memory(std::span<const Tensor> lent);
   /// Returns a new tensor of that form.
   Tensor allocate(const Form& form);
   std::vector<Tensor> allocate(std::span<const SharedForm> forms);

@@ -66,7 +66,8 @@ bool may_keep(const SymbolicGraph& graph) {
 struct KeepingGraph {
   SymbolicGraph graph;
   std::vector<TensorSymbol> read;
-  bool has_tape = false;  ///< some of them are tokens
+  bool has_tape = false;      ///< some of them are tokens
+  TensorMask read_outputs{};  ///< the outputs that the gradient reads
 };
 
 /// Returns the part of the graph that outputs and the tensors need.
@@ -107,16 +108,23 @@ KeepingGraph with_read_tensors(SymbolicGraph graph, std::span<Value* const> valu
     return {std::move(graph), {}, false};  // to ask for the gradient is the error
   }
   std::vector<TensorSymbol> read;
+  TensorMask read_outputs{};
   for (const SavedTensor& tensor : saved(copy, of, gradients)) {
     const SymbolInfo& info = copy.info(tensor.tensor);
     const bool is_read = std::ranges::any_of(tensor.readers, &SavedReader::reads_data);
     if (is_read && info.kind == SymbolOrigin::tensor && info.producer != kNoIndex &&
         !copy.is_output(tensor.tensor))
       read.push_back(tensor.tensor);
+    for (std::size_t k = 0; is_read && k < copy.outputs().size(); ++k)
+      if (copy.outputs()[k] == tensor.tensor) read_outputs |= mask_bit(k);
   }
-  if (may_keep(graph)) return way_forward(copy, read);
+  if (may_keep(graph)) {
+    KeepingGraph made = way_forward(copy, read);
+    made.read_outputs = read_outputs;
+    return made;
+  }
   for (TensorSymbol& tensor : read) tensor = graph.at(tensor.index);
-  return {std::move(graph), std::move(read), false};
+  return {std::move(graph), std::move(read), false, read_outputs};
 }
 
 }  // namespace
@@ -166,10 +174,12 @@ std::vector<Variable> DynamicGraph::run(const StaticFunction& function,
     std::vector<TensorSymbol> outputs = complete.outputs();
     const std::size_t visible = outputs.size();
     bool has_tape = false;
+    TensorMask read_outputs{};
     if (keeps) {
       KeepingGraph keeping = with_read_tensors(std::move(complete), values);
       complete = std::move(keeping.graph);
       has_tape = keeping.has_tape;
+      read_outputs = keeping.read_outputs;
       outputs = complete.outputs();
       outputs.insert(outputs.end(), keeping.read.begin(), keeping.read.end());
     }
@@ -177,6 +187,7 @@ std::vector<Variable> DynamicGraph::run(const StaticFunction& function,
     auto work = std::make_shared<trace::GraphWork>(std::move(complete), given, outputs);
     work->has_tape = has_tape;
     work->visible_outputs = visible;
+    work->read_outputs = read_outputs;
     known = &state_->graphs.add(std::move(structure), {.work = std::move(work)});
   }
   const std::shared_ptr<trace::GraphWork> work = known->work;

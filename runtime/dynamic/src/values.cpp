@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fail.h"
+#include "mote/runtime/overlap.h"
 #include "state.h"
 #include "tensor/storage.h"
 
@@ -99,6 +100,24 @@ void State::free_memory(Value& value) noexcept {
       return;
     }
     std::ranges::push_heap(form.unused, is_above);
+  }
+}
+
+void State::give_own_memory(std::span<const Tensor> lent) {
+  const auto places = [](const Tensor& t) {
+    return ViewPlaces(t.form(),
+                      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(t.data())));
+  };
+  const auto is_lent = [&](const Tensor& t) {
+    return std::ranges::any_of(lent, [&](const Tensor& other) {
+      return other.device() == t.device() && share_bytes(places(other), places(t));
+    });
+  };
+  for (Value* value = all_values; value != nullptr; value = value->next) {
+    if (!value->tensor || !is_lent(*value->tensor)) continue;
+    auto own = std::make_unique<Tensor>(allocate(*value->form));
+    copy(*value->tensor, *own);
+    value->tensor = std::move(own);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 
 #include "graphs/dynamic/modes.h"
 #include "graphs/dynamic/program_functions.h"
@@ -114,6 +115,37 @@ TEST_P(Nesting, ADynamicFunctionInALoop) {
     const Variable loss = y * y, same = expected * expected;
     EXPECT_EQ(elements_of(g.backward({loss}, {x})[0]), elements_of(g.backward({same}, {x})[0]));
   }
+}
+
+// The memory of the node's inputs is another's after the run, and others write it in the next one.
+TEST_P(Nesting, WhatDynamicCodeKeepsOfItsInputsStays) {
+  std::vector<Variable> kept;
+  bool fails = false;
+  SymbolicGraph graph("kept");
+  const TensorSymbol x = graph.input("x", {DType::f64, {4}});
+  const TensorSymbol y = graph.tensor({DType::f64, {4}}, "y");
+  graph.call(dynamic_function("keep", context,
+                              [&](DynamicGraph&, std::span<const Variable> in) {
+                                kept = {in[0], in[0].slice(0, 1, 2), in[0] + in[0]};
+                                if (fails) throw std::runtime_error("keep: no");
+                                return std::vector{in[0] * 2.0};
+                              }),
+             std::vector{graph.add("mul", {x, x})}, std::vector{y});
+  graph.set_outputs({y});
+  Executable executable = compile(graph, {.poison = true}, context);
+  executable.run({{x, rising({4}, 1)}});
+  const std::vector<Variable> first = kept;
+  fails = true;
+  EXPECT_ANY_THROW(executable.run({{x, rising({4}, 2)}}));
+  const std::vector<Variable> second = kept;
+  fails = false;
+  executable.run({{x, rising({4}, 5)}});
+  EXPECT_EQ(elements_of(executable.output(y)), (Numbers{50, 72, 98, 128}));
+  EXPECT_EQ(elements_of(first[0]), (Numbers{1, 4, 9, 16}));
+  EXPECT_EQ(elements_of(first[1]), (Numbers{4, 9}));
+  EXPECT_EQ(elements_of(first[2]), (Numbers{2, 8, 18, 32}));
+  EXPECT_EQ(elements_of(second[0]), (Numbers{4, 9, 16, 25}));
+  EXPECT_EQ(elements_of(second[1]), (Numbers{9, 16}));
 }
 
 TEST_P(Nesting, ThreeDeep) {

@@ -65,6 +65,21 @@ TEST_F(TapesAcross, ALoopIsNotRunAgainByItsGradient) {
   }
 }
 
+// The gradient of tanh reads its result, which no variable has any more.
+TEST_F(TapesAcross, ALoopIsNotRunAgainForAnOutputThatIsGone) {
+  SymbolicGraph graph = loop_of(counted_square(calls), 3);
+  const TensorSymbol t = graph.add("tanh", {graph.outputs()[0]});
+  graph.set_outputs({t});
+  const StaticFunction f(graph);
+  const Variable x = g.variable(all_of({2}, 0.5));
+  const Variable y = run(f, {x})[0];
+  const Numbers expected = elements_of(g.backward({y + 1.0}, {x})[0]);
+  *calls = 0;
+  const Variable z = run(f, {x})[0] + 1.0;
+  for (int k = 0; k < 2; ++k) EXPECT_EQ(elements_of(g.backward({z}, {x})[0]), expected);
+  EXPECT_EQ(*calls, 3);
+}
+
 TEST_F(TapesAcross, EachRunHasItsOwnTape) {
   const StaticFunction f(loop_of(counted_square(calls), 2));  // x⁴
   const Variable x = g.variable(all_of({2}, 2)), z = g.variable(all_of({2}, 3));
