@@ -80,9 +80,9 @@ bool is_asked_for(const Value& value, std::uint64_t walk) {
   return value.is_traced && (value.handles > 0 || (source != nullptr && source->walk == walk));
 }
 
-/// True if the input's memory stays as long as the step's gradient needs it.
-bool keeps_input(const State& state, const Step& step, std::size_t input) {
-  return !step.is_in_checkpoint || state.pin_count(step, input) > std::size_t{step.is_pending};
+/// True if the step keeps the input's memory for its gradient.
+bool pins(const State& state, const Step& step, std::size_t input) {
+  return state.pin_count(step, input) > std::size_t{step.is_pending};
 }
 
 }  // namespace
@@ -97,20 +97,28 @@ void State::forget_unasked() {
           return input != nullptr && is_asked_for(*input, stays);
         }))
       step->walk = stays;
-  // A step that computes a value without memory for one that stays, or that is to run, is not
-  // forgotten either: the value may have been dropped, or will be when it has no variable any more.
-  // A pending step runs in any case.
+  // A step is not forgotten either if it computes a value without memory that the gradient of one
+  // that stays reads, or from which another such value is computed: it may have been dropped, or
+  // will be when it has no variable any more. What no gradient reads keeps nothing: that of a sum
+  // needs no terms. A pending step runs in any case.
+  const std::uint64_t is_computed = ++last_walk;
   std::vector<Ref<Step>> unasked;  // the list of steps changes when these go
   for (Step* step = steps; step != nullptr; step = step->next) {
-    const bool is_needed = step->walk == stays || is_dropped(*step);
+    const bool may_run = step->walk == is_computed || is_dropped(*step);
+    const bool is_needed = may_run || step->walk == stays;
     const bool may_go = !is_needed && step->is_traced && step->runner == std::thread::id{};
     if (may_go) unasked.emplace_back(step);
     if (may_go && !step->is_pending) continue;
     for (std::size_t k = 0; k < step->inputs.size(); ++k) {
       const Value* input = step->inputs[k];
-      if (input == nullptr || (input->tensor && keeps_input(*this, *step, k))) continue;
+      if (input == nullptr) continue;
+      // In a checkpoint no pin says what is read.
+      const bool is_pinned = pins(*this, *step, k);
+      if (input->tensor && (is_pinned || !step->is_in_checkpoint)) continue;
       Step* source = source_of(*input);
-      if (source != nullptr && (is_needed || !source->is_pending)) source->walk = stays;
+      if (source == nullptr) continue;
+      const bool is_read = may_run || (is_needed && (is_pinned || step->is_in_checkpoint));
+      if (is_read || (step->is_pending && !source->is_pending)) source->walk = is_computed;
     }
   }
   for (const Ref<Step>& step : unasked) stop_tracing(*step);

@@ -7,6 +7,9 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "codegen/random/rng.h"
 #include "graphs/dynamic/modes.h"
@@ -249,6 +252,73 @@ TEST(Forgetting, KeepsWhatAGradientComputesAgain) {
     EXPECT_EQ(gradient_beside_a_nameless_value(g, true, (ways & 2) != 0, (ways & 4) != 0), expected)
         << ways;
   }
+}
+
+/// Ways to sum up losses with what they were computed from.
+struct Sum {
+  std::string name;
+  std::function<void(DynamicGraph&, Variable& total, const Variable& loss)> add;
+};
+
+std::vector<Sum> sums() {
+  return {
+      {"+=", [](DynamicGraph&, Variable& total, const Variable& loss) { total += loss; }},
+      {"a mean that forgets", [](DynamicGraph&, Variable& total,
+                                 const Variable& loss) { total.assign(total * 0.9 + loss * 0.1); }},
+      {"through views",
+       [](DynamicGraph&, Variable& total, const Variable& loss) {
+         const Variable part = loss.slice(0, 1, 2), rest = loss.slice(0, 0, 1);
+         total = (total.reshape({3}) + (rest + part.slice(0, 0, 1)).broadcast_to({3})).reshape({3});
+       }},
+      {"by parts",
+       [](DynamicGraph&, Variable& total, const Variable& loss) {
+         Variable part = total.slice(0, 1, 2);
+         part += loss.slice(0, 0, 2);
+       }},
+      {"by a static function",
+       [](DynamicGraph& g, Variable& total, const Variable& loss) {
+         SymbolicGraph sum("sum");
+         const TensorSymbol a = sum.input("a", {DType::f64, {3}}),
+                            b = sum.input("b", {DType::f64, {3}});
+         sum.set_outputs({sum.add("add", {a, b})});
+         static const StaticFunction function(sum);
+         total = g.run(function, {total, loss})[0];
+       }},
+  };
+}
+
+/// Returns counts after as many steps of a training, taken while the loss has a name.
+std::string counts_after(DynamicGraph& g, int steps, const Sum& sum, bool has_checkpoint) {
+  Variable w = g.variable(all_of({3}, 1)), total = g.constant(all_of({3}, 0));
+  std::string counts;
+  for (int k = 1; k <= steps; ++k) {
+    const auto square = [](std::span<const Variable> in) {
+      return std::vector<Variable>{in[0] * in[0]};
+    };
+    const Variable loss = has_checkpoint ? g.checkpoint(square, std::vector<Variable>{w})[0]
+                                         : square(std::vector<Variable>{w})[0];
+    sum.add(g, total, loss);
+    w -= 0.001 * g.backward({loss}, {w})[0];
+    g.finish();
+    if (k < steps) continue;
+    const DynamicStatistics now = g.statistics();
+    counts = std::to_string(now.values) + " values, " + std::to_string(now.steps) + " steps, " +
+             std::to_string(now.saved_bytes) + " bytes saved";
+  }
+  return counts;
+}
+
+/// The gradient of a sum reads none of its terms: the last one's name keeps no other one's history.
+TEST(Forgetting, TheHistoryOfASumIsFlat) {
+  Context context;
+  for (const Sum& sum : sums())
+    for (const bool deferred : {false, true})
+      for (const bool has_checkpoint : {false, true}) {
+        DynamicGraph few(context, {.deferred = deferred}), many(context, {.deferred = deferred});
+        EXPECT_EQ(counts_after(few, 20, sum, has_checkpoint),
+                  counts_after(many, 400, sum, has_checkpoint))
+            << sum.name << ", deferred: " << deferred << ", in checkpoints: " << has_checkpoint;
+      }
 }
 
 /// A step of a training, which may be done again if memory was lacking.
