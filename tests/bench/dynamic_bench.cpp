@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures dynamic graphs in addition to their kernels: chains of additions of one element, not
-// traced, traced and deferred, next to the same prepared commands; and the way back of a chain, the
-// first time and when its structure is known, next to its nodes in a compiled graph.
+// traced, traced and deferred, next to the same prepared commands; the way back of a chain, the
+// first time and when its structure is known, next to its nodes in a compiled graph; and what must
+// not cost more beside a long trace: views of views, finish() and commands in place.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -55,6 +56,17 @@ void add_chain(benchmark::State& state, const DynamicOptions& options, bool is_t
 void adds_not_traced(benchmark::State& state) { add_chain(state, {}, false); }
 void adds_traced(benchmark::State& state) { add_chain(state, {}, true); }
 void adds_pending(benchmark::State& state) { add_chain(state, {.deferred = true}, true); }
+
+void views_of_views(benchmark::State& state) {
+  Context context;
+  DynamicGraph g(context);
+  const Variable x = g.variable(one_element(1));
+  for ([[maybe_unused]] auto _ : state) {
+    Variable last = x;
+    for (int k = 0; k < 10 * kNodes; ++k) last = last.slice(0, 0, 1);
+    benchmark::DoNotOptimize(last);
+  }
+}
 
 Variable tanh_chain(Variable x, int nodes = kNodes) {
   for (int k = 0; k < nodes; ++k) x = tanh(x);
@@ -121,10 +133,29 @@ void backward_compiled(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) executable.run();
 }
 
+void calls_beside_a_long_trace(benchmark::State& state, bool in_place) {
+  Context context;
+  DynamicGraph g(context);
+  const Variable x = g.variable(one_element(1)), z = g.constant(one_element(1)) * 1.0;
+  const Variable last = tanh_chain(x, 10 * kNodes);
+  const Command neg("neg");
+  for ([[maybe_unused]] auto _ : state)
+    for (int k = 0; k < kNodes; ++k) in_place ? g.run_in_place(z, neg) : g.finish();
+}
+void finish_beside_a_long_trace(benchmark::State& state) {
+  calls_beside_a_long_trace(state, false);
+}
+void in_place_beside_a_long_trace(benchmark::State& state) {
+  calls_beside_a_long_trace(state, true);
+}
+
 BENCHMARK(adds_prepared)->Iterations(kIterations);
 BENCHMARK(adds_not_traced)->Iterations(kIterations);
 BENCHMARK(adds_traced)->Iterations(kIterations);
 BENCHMARK(adds_pending)->Iterations(kIterations);
+BENCHMARK(views_of_views)->Iterations(1)->Repetitions(3);
+BENCHMARK(finish_beside_a_long_trace)->Iterations(3);
+BENCHMARK(in_place_beside_a_long_trace)->Iterations(3);
 BENCHMARK(backward_first)->Iterations(3);
 BENCHMARK(backward_first_of_10000)->Iterations(1);
 BENCHMARK(backward_first_of_100000)->Iterations(1)->Repetitions(5);
@@ -138,11 +169,16 @@ BENCHMARK(backward_compiled)->Iterations(kIterations);
 
 int main(int argc, char** argv) {
   // Where a prepared add takes 50 ns, the limits allow 300 ns beyond it for a traced command, 100
-  // for a node of a known way back, and 5,000 for a node of one that is made the first time.
+  // for a node of a known way back, 5,000 for a node of one that is made the first time or for a
+  // view of a view, of which there are ten times as many as adds, and 500 for a call beside a
+  // trace.
   return mote::bench::measure(
       argc, argv,
       std::vector<mote::bench::Ratio>{{"adds_traced", "adds_prepared", 7.0},
                                       {"backward_known", "adds_prepared", 2.0},
+                                      {"views_of_views", "adds_prepared", 1000.0},
+                                      {"finish_beside_a_long_trace", "adds_prepared", 10.0},
+                                      {"in_place_beside_a_long_trace", "adds_prepared", 10.0},
                                       {"backward_first", "adds_prepared", 100.0},
                                       {"backward_first_of_10000", "adds_prepared", 1000.0},
                                       {"backward_first_of_100000", "adds_prepared", 10000.0}});

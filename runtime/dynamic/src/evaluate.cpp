@@ -215,8 +215,8 @@ void State::evaluate(Lock& lock, std::span<Value* const> wanted) {
 
 std::vector<Ref<Value>> State::pending_of_variables() {
   std::vector<Ref<Value>> pending;
-  for (Value* value = all_values; value != nullptr; value = value->next)
-    if (value->handles > 0 && !value->tensor) pending.emplace_back(value);
+  for (Value* value = unseen; value != nullptr; value = value->next_unseen)
+    pending.emplace_back(value);
   return pending;
 }
 

@@ -245,6 +245,7 @@ Results State::run_function(Lock& lock, const std::shared_ptr<const NamedFunctio
 void State::set_tensor(Value& value, const Tensor& tensor) {
   value.tensor = std::make_unique<Tensor>(tensor);
   if (value.handles == 0) saved_bytes += value.form->bytes;
+  if (value.is_unseen) count_unseen(value);
   if (value.pending_reads > 0) count_waiting(value);
   drop_memory_if_unneeded(value);
 }

@@ -93,10 +93,20 @@ struct State {
   Variable give(Ref<Value> value);
   void release(Handle* handle) noexcept;
   /// Returns the variable's value; a view gets that of its base's present value.
-  Value* current(Handle& handle);
+  Value* current(Handle& handle) {
+    if (handle.view_of && handle.view_of->root_writes != handle.view_of->root->writes)
+      see_writes(handle);
+    return handle.value;
+  }
+  void see_writes(Handle& handle);
   /// Returns the value of the variable, which must be one of this graph; null for none.
   Value* operand(const Variable* variable, const char* op);
   void set_value(Handle& handle, const Ref<Value>& value);
+  /// Does that for a variable without views, or whose views have seen that their base has changed.
+  void name_value(Handle& handle, const Ref<Value>& value);
+  /// Puts the value in the list of those that variables have and that have no memory, or takes it
+  /// out.
+  void count_unseen(Value& value) noexcept;
   /// Makes the present value one that is given, if it is a function only of the old one, which
   /// nothing names any more.
   void forget_old(Handle& handle, const Ref<Value>& old) noexcept;
@@ -236,6 +246,7 @@ struct State {
   std::vector<std::pair<double, Ref<Value>>> scalars;  ///< the latest
   Step* steps = nullptr;                               ///< the latest
   Value* all_values = nullptr;                         ///< the latest
+  Value* unseen = nullptr;  ///< those that variables have and that have no memory
   Value* dead_values = nullptr;
   Step* dead_steps = nullptr;
   bool is_freeing = false;

@@ -84,6 +84,9 @@ struct Value {
   Value* previous = nullptr;        ///< in the list of all values
   Value* next = nullptr;
   Value* next_dead = nullptr;  ///< in the list of those that go
+  bool is_unseen = false;      ///< it is in the list of State::unseen
+  Value* previous_unseen = nullptr;
+  Value* next_unseen = nullptr;
 };
 
 /// A list of values, of which most steps have few.
@@ -149,8 +152,10 @@ struct Step {
 /// The variable that another one is a view of.
 struct ViewOf {
   Handle* base;  ///< owned
+  Handle* root;  ///< the variable that is no view, at the end of the bases
   ViewStep view;
   std::uint64_t base_version;  ///< the version of the base that the variable's value is a view of
+  std::uint64_t root_writes;   ///< those of the root when the value was that of the base's last
   bool is_traced;              ///< it was not made within a NoGradient
 };
 
@@ -166,6 +171,7 @@ struct Handle {
   Ref<Value> previous = {};
   std::unique_ptr<ViewOf> view_of;   ///< null: it is no view
   std::uint32_t views = 0;           ///< the variables that are views of it
+  std::uint64_t writes = 0;          ///< to it and to all that are views of it, through others too
   std::unique_ptr<AxisList> joined;  ///< strides in which a view that joins repeating axes is one
 };
 

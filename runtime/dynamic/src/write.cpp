@@ -113,6 +113,15 @@ std::optional<std::vector<int>> axes_of_view(int rank, std::span<const ViewStep>
   return axes;
 }
 
+/// Returns the views that lead from a variable to one that is a view of it.
+std::vector<ViewStep> views_between(const Handle& from, const Handle& to) {
+  std::vector<ViewStep> views;
+  for (const Handle* view = &to; view != &from; view = view->view_of->base)
+    views.push_back(view->view_of->view);
+  std::ranges::reverse(views);
+  return views;
+}
+
 /// Calls a function for each part of the region's complement along one axis, from the outermost.
 struct Parts {
   SymbolicGraph& graph;
@@ -198,13 +207,12 @@ AxisList State::packed_strides(const Handle& handle) const {
 /// and b as (a, b) needs stride a = extent b * stride b, one that joins them as (b, a) the reverse:
 /// no layout has both, since their extents are more than 1. The second one is a copy then.
 void State::keep_joined(Handle& base, const ViewStep& step) {
-  std::vector<ViewStep> views;
-  Handle* root = &base;
-  for (; root->view_of; root = root->view_of->base)
-    views.insert(views.begin(), root->view_of->view);
+  Handle* const root = base.view_of ? base.view_of->root : &base;
   if (root->views == 0) root->joined.reset();
   const TensorForm& form = root->value->form->form;
   if (step.kind != ViewKind::reshape || root->joined || !repeats(form)) return;
+  if (base.view_of && base.view_of->view.kind == ViewKind::reshape) return;
+  const std::vector<ViewStep> views = views_between(*root, base);
   const std::optional<std::vector<int>> reshaped = axes_of_view(form.rank(), views);
   if (!reshaped) return;
   std::vector<int> axes = axes_in_memory(form);
@@ -260,9 +268,7 @@ Handle* State::last_copy(Handle& handle, const TensorForm& root) {
 /// Writes to a view of a copy of its base: to its base, what it becomes.
 void State::assign_copy(Lock& lock, Handle& handle, Handle& copy, const Ref<Value>& value) {
   Ref<Value> made = value;
-  std::vector<ViewStep> views;
-  for (Handle* view = &handle; view != &copy; view = view->view_of->base)
-    views.insert(views.begin(), view->view_of->view);
+  const std::vector<ViewStep> views = views_between(copy, handle);
   Handle& base = *copy.view_of->base;
   const AxisList shape = current(base)->form->form.shape;
   if (!views.empty()) {
@@ -298,15 +304,12 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
     forget_old(handle, before);
     return;
   }
-  std::vector<ViewStep> views;
-  Handle* root = &handle;
-  for (; root->view_of; root = root->view_of->base) {
-    const ViewStep& view = root->view_of->view;
-    const Handle& base = *root->view_of->base;
-    if (element_count(root->value->form->form) > element_count(base.value->form->form))
+  Handle* const root = handle.view_of->root;
+  for (const Handle* view = &handle; view != root; view = view->view_of->base)
+    if (element_count(view->value->form->form) >
+        element_count(view->view_of->base->value->form->form))
       fail("a view that repeats elements cannot be written to: " + to_string(old.form->form));
-    views.insert(views.begin(), view);
-  }
+  const std::vector<ViewStep> views = views_between(*root, handle);
   const TensorForm& present = root->value->form->form;
   const AxisList strides = repeats(present) ? packed_strides(*root) : present.strides;
   if (Handle* copy = last_copy(handle, with_strides(present, strides)))
@@ -345,12 +348,11 @@ Ref<Value> State::run_over(Handle& handle, const Command& command, std::span<Val
     return refuse("the op or its kernel does not allow that");
   if (handle.view_of) return refuse("it is a view of a variable");
   if (defers(inputs)) return refuse("commands are deferred");
-  if (is_required) {
+  if (!is_alone(old)) {
+    if (!is_required) return {};
     if (!reader_of(*this, old).empty()) forget_unasked();
     const std::string reader = reader_of(*this, old);
     if (!reader.empty()) return refuse(reader);
-  } else if (!is_alone(old)) {
-    return {};
   }
   if (std::ranges::count(inputs, &old) > 1) return refuse("it is read twice");
   const GradientReads* reads = reads_of(*kernel, inputs);

@@ -207,6 +207,20 @@ TEST_P(DynamicAliases, ADenselyConnectedNetwork) {
     EXPECT_EQ(elements_of(got[k]), elements_of(expected[k]));
 }
 
+/// A view of a view takes as long as the first one, and nothing follows the way by recursion.
+TEST_P(DynamicAliases, AHundredThousandViewsOfEachOther) {
+  Variable x = g.variable(rising({2, 3})), last = x;
+  for (int k = 0; k < 100000; ++k)
+    last = k % 2 == 0 ? last.slice(0, 0, 2 + k % 4 / 2) : last.permute({1, 0});
+  EXPECT_EQ(elements_of(last), (Numbers{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(elements_of(g.backward({last * last}, {x})[0]), (Numbers{0, 2, 4, 6, 8, 10}));
+  x += 1;
+  EXPECT_EQ(elements_of(last), (Numbers{1, 2, 3, 4, 5, 6}));
+  last *= 2;
+  EXPECT_EQ(elements_of(x), (Numbers{2, 4, 6, 8, 10, 12}));
+  EXPECT_EQ(elements_of(last), (Numbers{2, 4, 6, 8, 10, 12}));
+}
+
 TEST_P(DynamicAliases, ConversionsKeepTheLayoutThatIsAskedFor) {
   const TensorForm turned(DType::f64, {2, 3}, {1, 2});
   const Variable x = g.convert(g.constant(rising({2, 3})) * 1, turned);
