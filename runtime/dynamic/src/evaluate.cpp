@@ -147,7 +147,7 @@ class Evaluation {
   }
   void set_runner(std::thread::id thread) {
     for (const Ref<Step>& step : steps_) step->runner = thread;
-    if (thread == std::thread::id{}) state_.ran.notify_all();
+    if (thread == std::thread::id{}) state_.end_waits();
   }
 
   State& state_;
@@ -181,20 +181,6 @@ std::vector<Step*> State::missing(std::span<Value* const> wanted) {
   for (std::size_t k = 0; k < steps.size(); ++k)
     for (Value* input : steps[k]->inputs) look_at(input);
   return steps;
-}
-
-/// Waits until some step is done, as this one that a thread runs. Fails if that thread waits, with
-/// others between, for a step that this thread runs.
-void State::wait_for(Lock& lock, Step& running) {
-  const std::thread::id self = std::this_thread::get_id();
-  if (running.runner == self) fail("a function looks at a value that it computes");
-  for (auto next = waiting.find(running.runner); next != waiting.end();
-       next = waiting.find(next->second->runner))
-    if (next->second->runner == self)
-      fail("functions in several threads look at values of each other: none can go on");
-  waiting[self] = Ref<Step>(&running);
-  ran.wait(lock);
-  waiting.erase(self);
 }
 
 void State::evaluate(Lock& lock, std::span<Value* const> wanted) {

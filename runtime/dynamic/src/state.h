@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -205,9 +204,10 @@ struct State {
   void limit_pending(Lock& lock);
   void finish(Lock& lock);
 
-  // ---- what is pending or was dropped (evaluate.cpp)
+  // ---- what is pending or was dropped (evaluate.cpp, wait.cpp)
 
-  void wait_for(Lock& lock, Step& running);
+  void wait_for(Lock& lock, const Step& running);
+  void end_waits() noexcept;
   /// Computes the values that have no memory. Who needs them behind it keeps them meanwhile.
   void evaluate(Lock& lock, std::span<Value* const> wanted);
   void evaluate(Lock& lock, Value& wanted) {
@@ -238,8 +238,7 @@ struct State {
   DynamicOptions options;
   std::unique_ptr<Pool, LetGo> pool;
   Allocator allocator;
-  std::condition_variable_any ran;               ///< steps that ran without the lock are done
-  std::map<std::thread::id, Ref<Step>> waiting;  ///< threads, and the steps that they wait for
+  std::condition_variable_any ran;  ///< steps that ran without the lock are done
   KernelTable kernels;
   GraphCache graphs;
   Memo memo;

@@ -212,11 +212,9 @@ TEST(DynamicThreadsDeferred, AVariableIsFreedWhileAnotherThreadWaitsForItsValue)
   EXPECT_EQ(error, "");
 }
 
-/// One thread finds that the other one waits for it. Then that one computes both values itself, of
-/// which each needs the other.
-TEST(DynamicThreadsDeferred, FunctionsThatWaitForEachOtherAreAnError) {
-  Context context;
-  DynamicGraph g(context, {.deferred = true});
+/// Looks at two values in two threads at once, of which each is computed by a function that looks
+/// at the other one. Returns both errors.
+std::string errors_at_values_of_each_other(DynamicGraph& g, DynamicGraph& h) {
   std::atomic<int> begun = 0;
   Variable y, z;
   const auto looks_at = [&](const Variable& other) {
@@ -225,9 +223,8 @@ TEST(DynamicThreadsDeferred, FunctionsThatWaitForEachOtherAreAnError) {
       (void)other.value();
     });
   };
-  const Variable x = g.constant(all_of({2}, 1));
-  y = call(g, looks_at(z), x);
-  z = call(g, looks_at(y), x);
+  y = call(g, looks_at(z), g.constant(all_of({2}, 1)));
+  z = call(h, looks_at(y), h.constant(all_of({2}, 1)));
   const auto error_at = [](const Variable& at, std::string& error) {
     try {
       (void)at.value();
@@ -240,11 +237,51 @@ TEST(DynamicThreadsDeferred, FunctionsThatWaitForEachOtherAreAnError) {
     const std::jthread one([&] { error_at(y, errors[0]); });
     const std::jthread two([&] { error_at(z, errors[1]); });
   }
-  const std::string both = errors[0] + "\n" + errors[1];
-  EXPECT_NE(both.find("a function looks at a value that it computes"), std::string::npos) << both;
-  EXPECT_NE(both.find("functions in several threads look at values of each other"),
-            std::string::npos)
-      << both;
+  return errors[0] + "\n" + errors[1];
+}
+
+/// One thread finds that the other one waits for it. Then that one computes both values itself, of
+/// which each needs the other.
+TEST(DynamicThreadsDeferred, FunctionsThatWaitForEachOtherAreAnError) {
+  Context context;
+  DynamicGraph g(context, {.deferred = true}), other(context, {.deferred = true});
+  for (DynamicGraph* h : {&g, &other})
+    for (int round = 0; round < 20; ++round) {
+      const std::string both = errors_at_values_of_each_other(g, *h);
+      EXPECT_NE(both.find("a function looks at a value that it computes"), std::string::npos)
+          << both;
+      EXPECT_NE(both.find("functions in several threads look at values of each other"),
+                std::string::npos)
+          << both;
+    }
+}
+
+/// A ring of graphs: each one's value is computed by a function that looks at the next one's, the
+/// last one's by one that looks at nothing. Many threads look at all of them, from both ends.
+TEST(DynamicThreadsDeferred, ValuesOfOtherGraphsAreWaitedFor) {
+  constexpr std::size_t kGraphs = 4;
+  Context context;
+  std::vector<DynamicGraph> graphs;
+  for (std::size_t k = 0; k < kGraphs; ++k)
+    graphs.emplace_back(context, DynamicOptions{.deferred = true});
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Variable> values(kGraphs);
+    std::atomic<int> calls = 0;
+    for (std::size_t k = 0; k < kGraphs; ++k)
+      values[k] = call(graphs[k], copy_while([&values, &calls, k] {
+                         ++calls;
+                         std::this_thread::yield();
+                         if (k + 1 < kGraphs) (void)values[k + 1].value();
+                       }),
+                       graphs[k].constant(all_of({2}, static_cast<double>(k))));
+    in_threads([&](int thread) {
+      for (std::size_t n = 0; n < kGraphs; ++n) {
+        const std::size_t k = thread % 2 == 0 ? n : kGraphs - 1 - n;
+        EXPECT_EQ(values[k].value().real_at({0}), static_cast<double>(k));
+      }
+    });
+    EXPECT_EQ(calls, static_cast<int>(kGraphs));
+  }
 }
 
 /// A gradient's inputs stay while it runs the program's code, whatever else has to go.
