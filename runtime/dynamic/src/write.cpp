@@ -48,12 +48,16 @@ std::string reader_of(const State& state, const Value& value) {
       if (reads(step->outputs[k], is_in(step->pinned_outputs, k)))
         return "the gradient of " + text_of(*step) + " reads it";
   }
-  for (const Value* other = state.all_values; other != nullptr; other = other->next)
-    if (other != &value && other->tensor && other->handles > 0 &&
-        share_elements(*other->tensor, *value.tensor))
-      return "another variable has it";
+  // A value without a variable has memory because something needs it.
+  bool is_needed = value.pins > 0;
+  for (const Value* other = state.all_values; other != nullptr; other = other->next) {
+    if (other == &value || !other->tensor || !share_elements(*other->tensor, *value.tensor))
+      continue;
+    if (other->handles > 0) return "another variable has it";
+    is_needed = true;
+  }
   if (value.handles > 1) return "another variable has it";
-  return value.pins > 0 ? "it is kept for equal commands" : "";
+  return is_needed ? "it is kept for equal commands" : "";
 }
 
 /// Returns the axes with several indices, from the outermost in memory; those along which elements

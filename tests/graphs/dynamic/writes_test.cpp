@@ -197,6 +197,20 @@ TEST_F(InPlace, NamesBothOpsThroughAView) {
             "dynamic graph: neg cannot write over its input: it is a view of a variable");
 }
 
+/// What is kept without a variable may have the memory of one that was detached.
+TEST_F(InPlace, WhatIsKeptForOtherCommandsIsNotWrittenOver) {
+  DynamicGraph remembers(context, {.memo_bytes = 1000});
+  const Variable x = remembers.constant(rising({4}, 1));
+  const Variable detached = (x * 2).detach();
+  EXPECT_EQ(error_of([&] { remembers.run_in_place(detached, Command("neg")); }),
+            "dynamic graph: neg cannot write over its input: it is kept for equal commands");
+  EXPECT_EQ(elements_of(x * 2), (Numbers{2, 4, 6, 8}));
+  const Variable three = g.scalar(DType::f64, 3).detach();
+  EXPECT_EQ(error_of([&] { g.run_in_place(three, Command("neg")); }),
+            "dynamic graph: neg cannot write over its input: it is kept for equal commands");
+  EXPECT_EQ(elements_of(g.constant(rising({2})) * 3), (Numbers{0, 3}));
+}
+
 TEST_F(InPlace, AnotherVariableKeepsItsValue) {
   const Variable x = g.constant(rising({2}));
   Variable y = g.constant(rising({2}));
