@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes values that have no memory: what is pending, and what was dropped. Their steps are
-// compiled as one graph, and only what something needs gets memory of its own.
+// Computes values that have no memory: what is pending, and what was dropped. The caller's
+// functions run in the order in which they were given, each by itself, since what they look at is
+// not known; all other steps are compiled as one graph, and only what something needs gets memory
+// of its own.
 #include <algorithm>
-#include <exception>
+#include <deque>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "fail.h"
 #include "part.h"
@@ -19,7 +28,10 @@ class Evaluation {
  public:
   Evaluation(State& state, std::vector<Step*> steps, std::span<Value* const> wanted)
       : state_(state), part_(number_values(state, std::move(steps))) {
-    for (Step* step : part_.steps) steps_.emplace_back(step);
+    for (Step* step : part_.steps) {
+      steps_.emplace_back(step);
+      if (!step->is_pending) ++again_;
+    }
     find_outputs(wanted);
   }
 
@@ -30,8 +42,8 @@ class Evaluation {
     const Kept stay(state_, bases);
     if (!outputs_.empty()) compute(lock);
     for (const Step* step : views_) look(*step);
+    state_.computed_again += again_;
     for (Step* step : part_.steps) {
-      if (!step->is_pending) ++state_.computed_again;
       state_.set_done(*step);
       if (!step->is_traced) state_.forget(*step);
     }
@@ -81,6 +93,8 @@ class Evaluation {
       outputs.emplace_back(part_.values[number]);
       forms.push_back(outputs.back()->form);
     }
+    if (const auto* function = std::get_if<FunctionWork>(&part_.steps[0]->work))
+      return call(lock, *function);
     std::vector<Tensor> tensors = state_.allocate(forms);
     const auto* kernel = std::get_if<Ref<Kernel>>(&part_.steps[0]->work);
     if (part_.steps.size() == 1 && kernel != nullptr && has_inputs(*part_.steps[0]) &&
@@ -110,6 +124,20 @@ class Evaluation {
     state_.call(kernel, std::span<Value* const>(inputs.begin(), inputs.size()), outputs);
   }
 
+  /// Computes all outputs of the caller's function, which is the only step.
+  void call(Lock& lock, const FunctionWork& work) {
+    const Step& step = *part_.steps[0];
+    std::vector<Ref<Value>> outputs;
+    for (Value* output : step.outputs) outputs.emplace_back(output);
+    const std::vector<Tensor> tensors = state_.allocate(work.outputs);
+    const std::span<Value* const> inputs(step.inputs.begin(), step.inputs.size());
+    const Kept stay(state_, inputs);
+    const Running running(*this);
+    state_.call_function(lock, *work.function, inputs, tensors);
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      if (outputs[k] && !outputs[k]->tensor) state_.set_tensor(*outputs[k], tensors[k]);
+  }
+
   CachedGraph& graph() {
     Structure structure = part_.structure;
     structure.push_back(kEvaluated);
@@ -118,9 +146,7 @@ class Evaluation {
     const PartGraph all = symbolic(part_);
     std::vector<TensorSymbol> asked;
     for (const std::uint32_t number : outputs_) asked.push_back(all.symbols[number]);
-    CachedGraph made = cut(all, part_.is_leaf, asked);
-    made.named = functions_of(part_);
-    return state_.graphs.add(std::move(structure), std::move(made));
+    return state_.graphs.add(std::move(structure), cut(all, part_.is_leaf, asked));
   }
 
   void run_graph(Lock& lock, std::span<const Tensor> tensors) {
@@ -130,14 +156,9 @@ class Evaluation {
     std::vector<Value*> inputs;
     for (const Ref<Value>& input : owned) inputs.push_back(require_memory(*input));
     const Kept stay(state_, inputs);
-    set_runner(std::this_thread::get_id());
-    try {
-      state_.run_work(lock, *work, inputs, tensors);
-    } catch (...) {
-      set_runner({});
-      throw;
-    }
-    set_runner({});
+    std::optional<Running> running;
+    if (work->has_functions) running.emplace(*this);
+    state_.run_work(lock, *work, inputs, tensors);
   }
   static Value* require_memory(Value& value) {
     if (!value.tensor)
@@ -145,18 +166,55 @@ class Evaluation {
                           " is needed and its memory was given back");
     return &value;
   }
-  void set_runner(std::thread::id thread) {
-    for (const Ref<Step>& step : steps_) step->runner = thread;
-    if (thread == std::thread::id{}) state_.end_waits();
-  }
+
+  /// Notes that this thread runs the steps, except those that one runs already.
+  class Running {
+   public:
+    explicit Running(const Evaluation& all) : state_(all.state_) {
+      for (const Ref<Step>& step : all.steps_) {
+        if (step->runner != std::thread::id{}) continue;
+        steps_.push_back(step);
+        step->runner = std::this_thread::get_id();
+      }
+    }
+    ~Running() {
+      for (const Ref<Step>& step : steps_) step->runner = {};
+      state_.end_waits();
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    State& state_;
+    std::vector<Ref<Step>> steps_;
+  };
 
   State& state_;
   Part part_;
   std::vector<Ref<Step>> steps_;
+  std::size_t again_ = 0;  ///< the steps that are not pending
   std::vector<bool> needed_;
   std::vector<const Step*> views_;      ///< those whose output is needed
   std::vector<std::uint32_t> outputs_;  ///< numbers of values that the graph computes
 };
+
+bool is_function(const Step* step) { return std::holds_alternative<FunctionWork>(step->work); }
+
+/// True if a thread runs the step, and it is code of the caller's, which runs once. Whoever needs
+/// the value of another step that runs computes it too: it may run beside a function that waits for
+/// that value.
+bool runs_code(const Step* step) {
+  if (step->runner == std::thread::id{}) return false;
+  const auto* graph = std::get_if<std::shared_ptr<GraphWork>>(&step->work);
+  return is_function(step) || (graph != nullptr && (*graph)->has_functions);
+}
+
+std::vector<Value*> missing_of(std::span<Value* const> values) {
+  std::vector<Value*> missing;
+  for (Value* value : values)
+    if (value != nullptr && !value->tensor) missing.push_back(value);
+  return missing;
+}
 
 }  // namespace
 
@@ -185,17 +243,41 @@ std::vector<Step*> State::missing(std::span<Value* const> wanted) {
 
 void State::evaluate(Lock& lock, std::span<Value* const> wanted) {
   const Kept stay(*this, wanted);  // another thread may free them while this one waits
+  std::deque<Kept> computed;
   while (true) {
     std::vector<Step*> steps = missing(wanted);
     if (steps.empty()) return;
-    const auto running = std::ranges::find_if(
-        steps, [](const Step* step) { return step->runner != std::thread::id{}; });
-    if (running == steps.end()) {
+    if (const auto running = std::ranges::find_if(steps, runs_code); running != steps.end()) {
+      wait_for(lock, **running);
+    } else if (std::ranges::any_of(steps, is_function)) {
+      run_functions(lock, steps, computed);
+    } else {
       Evaluation(*this, std::move(steps), wanted).run(lock);
       if (options.saved_bytes > 0) limit_saved();
       return;
     }
-    wait_for(lock, **running);
+  }
+}
+
+/// Runs the functions among the steps, in the order in which they were given, until one is found
+/// that another thread runs: what a function looks at was there before it, as in eager mode. What
+/// the others are to compute again stays in `computed`.
+void State::run_functions(Lock& lock, std::span<Step* const> steps, std::deque<Kept>& computed) {
+  std::vector<Step*> in_order;
+  std::ranges::copy_if(steps, std::back_inserter(in_order), is_function);
+  sort_by_id(in_order);
+  std::vector<Ref<Step>> functions;
+  for (Step* step : in_order) functions.emplace_back(step);
+  for (const Ref<Step>& step : functions) {
+    const std::span<Value* const> inputs(step->inputs.begin(), step->inputs.size());
+    const Kept stay(*this, inputs);
+    evaluate(lock, missing_of(inputs));
+    if (step->runner != std::thread::id{}) return;
+    const std::vector<Value*> outputs =
+        missing_of(std::span<Value* const>(step->outputs.begin(), step->outputs.size()));
+    if (outputs.empty()) continue;
+    if (!step->is_pending) computed.emplace_back(*this, outputs);
+    Evaluation(*this, {step.get()}, outputs).run(lock);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -79,6 +80,8 @@ class CommandResults {
   Ref<Value> one_;
   std::vector<Ref<Value>> more_;
 };
+
+class Kept;
 
 struct State {
   State(Context& with, const DynamicOptions& of);
@@ -208,6 +211,7 @@ struct State {
 
   void wait_for(Lock& lock, const Step& running);
   void end_waits() noexcept;
+  void run_functions(Lock& lock, std::span<Step* const> steps, std::deque<Kept>& computed);
   /// Computes the values that have no memory. Who needs them behind it keeps them meanwhile.
   void evaluate(Lock& lock, std::span<Value* const> wanted);
   void evaluate(Lock& lock, Value& wanted) {
