@@ -109,9 +109,8 @@ void State::give_own_memory(std::span<const Tensor> lent) {
                       static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(t.data())));
   };
   const auto is_lent = [&](const Tensor& t) {
-    return std::ranges::any_of(lent, [&](const Tensor& other) {
-      return other.device() == t.device() && share_bytes(places(other), places(t));
-    });
+    return std::ranges::any_of(
+        lent, [&](const Tensor& other) { return share_bytes(places(other), places(t)); });
   };
   for (Value* value = all_values; value != nullptr; value = value->next) {
     if (!value->tensor || !is_lent(*value->tensor)) continue;
