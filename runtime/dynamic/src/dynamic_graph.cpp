@@ -108,10 +108,10 @@ Variable DynamicGraph::zeros(const TensorForm& form) {
 Variable DynamicGraph::run(const Command& command, std::initializer_list<VariableRef> inputs,
                            std::optional<DType> dtype) {
   constexpr std::size_t kFew = 8;
-  Lock lock(state_->mutex);
-  std::array<Value*, kFew> few;
   if (inputs.size() > kFew)
     return run_all(command, std::span(inputs.begin(), inputs.size()), dtype).at(0);
+  Lock lock(state_->mutex);
+  std::array<Value*, kFew> few;
   std::ranges::transform(inputs, few.begin(), [&](const VariableRef& input) {
     return state_->operand(input.get(), command.definition().name);
   });
@@ -283,10 +283,13 @@ std::vector<KeptMemory> DynamicGraph::memory() const {
 }
 
 void DynamicGraph::trim() {
+  {
+    const Lock lock(state_->mutex);
+    state_->forget_unasked();
+    state_->memo.clear();
+    state_->graphs.clear();
+  }  // the graphs end, and what they had is free
   const Lock lock(state_->mutex);
-  state_->forget_unasked();
-  state_->memo.clear();
-  state_->graphs.clear();
   state_->scalars.clear();
   state_->kernels.clear();
   state_->pool->trim();

@@ -4,8 +4,8 @@
 // not known; all other steps are compiled as one graph, and only what something needs gets memory
 // of its own.
 #include <algorithm>
-#include <deque>
 #include <iterator>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -243,7 +243,7 @@ std::vector<Step*> State::missing(std::span<Value* const> wanted) {
 
 void State::evaluate(Lock& lock, std::span<Value* const> wanted) {
   const Kept stay(*this, wanted);  // another thread may free them while this one waits
-  std::deque<Kept> computed;
+  std::list<Kept> computed;
   while (true) {
     std::vector<Step*> steps = missing(wanted);
     if (steps.empty()) return;
@@ -262,7 +262,7 @@ void State::evaluate(Lock& lock, std::span<Value* const> wanted) {
 /// Runs the functions among the steps, in the order in which they were given, until one is found
 /// that another thread runs: what a function looks at was there before it, as in eager mode. What
 /// the others are to compute again stays in `computed`.
-void State::run_functions(Lock& lock, std::span<Step* const> steps, std::deque<Kept>& computed) {
+void State::run_functions(Lock& lock, std::span<Step* const> steps, std::list<Kept>& computed) {
   std::vector<Step*> in_order;
   std::ranges::copy_if(steps, std::back_inserter(in_order), is_function);
   sort_by_id(in_order);

@@ -46,7 +46,7 @@ void GraphCache::forget_oldest() noexcept {
   const auto last = std::prev(entries_.end());
   auto [begin, end] = by_hash_.equal_range(last->hash);
   by_hash_.erase(std::find_if(begin, end, [&](const auto& e) { return e.second == last; }));
-  entries_.erase(last);
+  gone_.splice(gone_.end(), entries_, last);
 }
 
 std::size_t GraphCache::bytes() const noexcept {
@@ -61,7 +61,7 @@ void GraphCache::limit_bytes() noexcept {
 
 void GraphCache::clear() noexcept {
   by_hash_.clear();
-  entries_.clear();
+  gone_.splice(gone_.end(), entries_);
 }
 
 }  // namespace mote::trace

@@ -38,9 +38,18 @@ struct CachedGraph {
 
 class GraphCache {
  public:
+  struct Entry {
+    std::size_t hash;
+    Structure structure;
+    CachedGraph graph;
+  };
+  using Entries = std::list<Entry>;
+
   /// The cache keeps the `limit` most recently used graphs, or fewer where their planned memory
-  /// would have more than `bytes` bytes together; it always keeps the last one.
-  GraphCache(std::size_t limit, std::size_t bytes) : limit_(limit), limit_bytes_(bytes) {}
+  /// would have more than `bytes` bytes together; it always keeps the last one. What it forgets
+  /// goes to `gone`.
+  GraphCache(std::size_t limit, std::size_t bytes, Entries& gone)
+      : limit_(limit), limit_bytes_(bytes), gone_(gone) {}
 
   /// Returns the graph of the structure; null if there is none.
   CachedGraph* find(const Structure& structure);
@@ -53,18 +62,12 @@ class GraphCache {
   std::size_t made() const { return made_; }
 
  private:
-  struct Entry {
-    std::size_t hash;
-    Structure structure;
-    CachedGraph graph;
-  };
-  using Entries = std::list<Entry>;
-
   void forget_oldest() noexcept;
 
   std::size_t limit_;
   std::size_t limit_bytes_;
   std::size_t made_ = 0;
+  Entries& gone_;
   Entries entries_;  ///< the most recently used first
   std::unordered_multimap<std::size_t, Entries::iterator> by_hash_;
 };

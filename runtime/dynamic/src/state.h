@@ -9,8 +9,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "graph_cache.h"
+#include "graph_mutex.h"
 #include "kernel.h"
 #include "memo.h"
 #include "mote/dynamic/dynamic_graph.h"
@@ -28,7 +29,7 @@
 
 namespace mote::trace {
 
-using Lock = std::unique_lock<std::recursive_mutex>;
+using Lock = std::unique_lock<GraphMutex>;
 
 /// Makes code that runs now trace what it does, although it may be run within a NoGradient: when it
 /// runs depends on when a value is looked at.
@@ -211,7 +212,7 @@ struct State {
 
   void wait_for(Lock& lock, const Step& running);
   void end_waits() noexcept;
-  void run_functions(Lock& lock, std::span<Step* const> steps, std::deque<Kept>& computed);
+  void run_functions(Lock& lock, std::span<Step* const> steps, std::list<Kept>& computed);
   /// Computes the values that have no memory. Who needs them behind it keeps them meanwhile.
   void evaluate(Lock& lock, std::span<Value* const> wanted);
   void evaluate(Lock& lock, Value& wanted) {
@@ -237,7 +238,7 @@ struct State {
   std::uint64_t new_id() { return ++last_id; }
 
   std::atomic<std::uint32_t> owners{1};
-  std::recursive_mutex mutex;
+  GraphMutex mutex;
   Context* context;
   DynamicOptions options;
   std::unique_ptr<Pool, LetGo> pool;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <utility>
+#include <variant>
 
 #include "fail.h"
 #include "mote/runtime/overlap.h"
@@ -16,6 +17,13 @@ namespace {
 /// Orders heaps of tensors so that the lowest address is on top.
 bool is_above(const std::unique_ptr<Tensor>& a, const std::unique_ptr<Tensor>& b) {
   return a->data() > b->data();
+}
+
+/// True if code of the caller's may end with the step.
+bool has_code(const Step& step) {
+  const auto* graph = std::get_if<std::shared_ptr<GraphWork>>(&step.work);
+  return !step.tapes.empty() || std::holds_alternative<FunctionWork>(step.work) ||
+         (graph != nullptr && (*graph)->has_functions);
 }
 
 }  // namespace
@@ -38,7 +46,7 @@ State::State(Context& with, const DynamicOptions& of)
       pool(Pool::make()),
       allocator(pool->allocator()),
       kernels(with),
-      graphs(of.kept_graphs, of.kept_graph_bytes),
+      graphs(of.kept_graphs, of.kept_graph_bytes, mutex.gone.graphs),
       memo(of.memo_bytes) {}
 
 State::~State() {
@@ -301,7 +309,13 @@ void State::free_dead() noexcept {
     }
     for (const Ref<Value>& one : step->hidden) one->hidden_by = nullptr;
     saved_bytes -= step->tape_bytes;
-    delete step;
+    if (has_code(*step)) {
+      step->hidden.clear();
+      step->sources.clear();
+      mutex.gone.add(*step);
+    } else {
+      delete step;
+    }
   }
   is_freeing = false;
 }

@@ -284,6 +284,39 @@ TEST(DynamicThreadsDeferred, ValuesOfOtherGraphsAreWaitedFor) {
   }
 }
 
+/// A function's end takes the lock of the graph whose variable it has: no other lock is held then.
+TEST(DynamicThreadsDeferred, FunctionsThatHaveVariablesOfOtherGraphsAreFreed) {
+  Context context;
+  DynamicGraph one(context, {.deferred = true}), two(context, {.deferred = true});
+  in_threads([&](int thread) {
+    DynamicGraph& g = thread % 2 == 0 ? one : two;
+    DynamicGraph& other = thread % 2 == 0 ? two : one;
+    for (int k = 0; k < 2000; ++k) {
+      Variable last = other.constant(all_of({2}, k));
+      for (int n = 0; n < 4; ++n)
+        last = call(n % 2 == 0 ? g : other, copy_while([last] {}),
+                    (n % 2 == 0 ? g : other).variable(all_of({2}, k)));
+      if (k % 10 == 0) {
+        EXPECT_EQ(elements_of(last), (Numbers(2, k)));
+      }
+      if (k % 100 == 0) g.trim();
+    }
+  });
+  EXPECT_EQ(one.statistics().values + two.statistics().values, 0U);
+}
+
+TEST(DynamicThreadsDeferred, ALongChainOfFunctionsThatHaveEachOthersVariablesIsFreed) {
+  Context context;
+  DynamicGraph one(context, {.deferred = true}), two(context, {.deferred = true});
+  Variable last = one.constant(all_of({2}, 1));
+  for (int k = 0; k < 100000; ++k) {
+    DynamicGraph& g = k % 2 == 0 ? two : one;
+    last = call(g, copy_while([last] {}), g.constant(all_of({2}, 1)));
+  }
+  last = {};
+  EXPECT_EQ(one.statistics().values + two.statistics().values, 0U);
+}
+
 /// A gradient's inputs stay while it runs the program's code, whatever else has to go.
 TEST(DynamicThreadsEager, WhatARunningGradientReadsIsNotDropped) {
   Context context;
