@@ -7,6 +7,7 @@
 #include "edge_key.h"
 #include "fail.h"
 #include "mote/symbolic/symbolic_graph.h"
+#include "shape_notes.h"
 
 namespace mote {
 namespace {
@@ -72,6 +73,7 @@ void SymbolicGraph::replace_uses(const std::unordered_map<std::uint32_t, std::ui
     last.emplace(from, end);
   }
   replace_bases(last);
+  replace_in_shape_notes(*this, last);
   const auto replace = [&](std::uint32_t& index) {
     if (const auto found = last.find(index); found != last.end()) index = found->second;
   };

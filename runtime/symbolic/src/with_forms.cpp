@@ -2,7 +2,12 @@
 // A graph for inputs of other shapes: what follows from them is inferred anew, in the order of
 // nodes.
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,50 +18,12 @@
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/symbolic_graph.h"
+#include "same_overlaps.h"
+#include "shape_changes.h"
+#include "shape_notes.h"
 
 namespace mote {
 namespace {
-
-/// Returns the target of a reshape from `before` to `target` for axes `now`: axes are paired in
-/// groups of equal products, and in each group one axis of the target takes the new extent.
-std::optional<AxisList> reshaped_target(const AxisList& before, const AxisList& target,
-                                        const AxisList& now) {
-  if (before == now) return target;
-  AxisList result = target;
-  int a = 0;
-  int b = 0;
-  while (a < before.size() || b < target.size()) {
-    const int first_a = a;
-    const int first_b = b;
-    std::int64_t x = a < before.size() ? before[a++] : 1;
-    std::int64_t y = b < target.size() ? target[b++] : 1;
-    while (x != y) {
-      if (x < y && a < before.size())
-        x *= before[a++];
-      else if (y < x && b < target.size())
-        y *= target[b++];
-      else
-        return std::nullopt;
-    }
-    std::int64_t product = 1;
-    for (int axis = first_a; axis < a; ++axis) product *= now[axis];
-    if (product == x) continue;
-    // All axes of the group in the target but one keep their extents.
-    int changed = -1;
-    for (int axis = first_b; axis < b; ++axis) {
-      if (target[axis] == 0 || x == 0) return std::nullopt;
-      const std::int64_t others = x / target[axis];
-      const bool is_one_of_before =
-          b - first_b == 1 ||
-          std::any_of(before.begin() + first_a, before.begin() + a,
-                      [&](std::int64_t extent) { return extent == target[axis]; });
-      if (is_one_of_before && product % others == 0 && changed < 0) changed = axis;
-    }
-    if (changed < 0) return std::nullopt;
-    result[changed] = product / (x / target[changed]);
-  }
-  return result;
-}
 
 /// The number of calls under way, one inside the other.
 class Depth {
@@ -75,27 +42,41 @@ class Depth {
 class FormChanger {
  public:
   FormChanger(const SymbolicGraph& source, SymbolicGraph& graph)
-      : source_(source), graph_(graph), is_known_(graph.symbol_count()) {}
+      : source_(source),
+        graph_(graph),
+        is_known_(graph.symbol_count()),
+        is_inferred_(graph.node_count()) {}
 
   void change(std::span<const std::pair<TensorSymbol, TensorForm>> inputs) {
     for (const auto& [symbol, form] : inputs) set_input(source_.checked(symbol), form);
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
       const SymbolOrigin kind = graph_.symbols_[k].kind;
-      if (kind == SymbolOrigin::input || kind == SymbolOrigin::constant) learn(k);
+      if (!graph_.symbols_[k].removed &&
+          (kind == SymbolOrigin::input || kind == SymbolOrigin::constant))
+        learn(k);
     }
     for (const std::uint32_t node : topological_order(source_)) infer_node(node);
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k)
       if (!graph_.symbols_[k].removed) know(k);
+    for (const auto& [symbol, extent] : kept_) check_kept(symbol, extent);
+    for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k)
+      if (!graph_.symbols_[k].removed) check_notes(k);
+    if (has_shape_notes(source_)) check_overlaps();
     graph_.note_writes();
     ++graph_.version_;
-    verify(graph_);
+    check_graph();
   }
 
  private:
+  std::string subject() const { return "other shapes for " + source_.name() + ": "; }
   [[noreturn]] void refuse(std::uint32_t symbol, const std::string& why) const {
-    fail_graph("other shapes for " + source_.name() + ": " + source_.text(source_.at(symbol)) +
-               " was " + to_string(source_.symbols()[symbol].form) + ": " + why);
+    fail_graph(subject() + source_.text(source_.at(symbol)) + " was " +
+               to_string(source_.symbols()[symbol].form) + ": " + why);
   }
+  const AxisList& before(std::uint32_t symbol) const {
+    return source_.symbols()[symbol].form->shape;
+  }
+  const AxisList& now(std::uint32_t symbol) const { return graph_.symbols_[symbol].form->shape; }
 
   void set_input(std::uint32_t symbol, const TensorForm& form) {
     SymbolInfo& info = graph_.symbols_[symbol];
@@ -111,33 +92,103 @@ class FormChanger {
   /// Notes that the symbol's form is final, and which form took the place of its old one.
   void learn(std::uint32_t symbol) {
     is_known_[symbol] = true;
-    const TensorForm& before = source_.symbols()[symbol].form;
-    const TensorForm& now = graph_.symbols_[symbol].form;
-    for (auto& [old, becomes] : changes_)
-      if (old.shape == before.shape) {
-        if (becomes && becomes->shape != now.shape) becomes.reset();  // two shapes became of it
-        return;
-      }
-    changes_.emplace_back(before, now);
+    changes_.learn(before(symbol), now(symbol));
   }
 
   /// Sets the form of a symbol that no node writes whole.
   void know(std::uint32_t symbol) {
     if (is_known_[symbol]) return;
-    SymbolInfo& info = graph_.symbols_[symbol];
-    if (info.kind == SymbolOrigin::view) {
-      know(info.base);
+    is_known_[symbol] = true;  // what follows from itself keeps its shape
+    if (graph_.symbols_[symbol].kind == SymbolOrigin::view) {
+      know(graph_.symbols_[symbol].base);
       place(symbol);
-      is_known_[symbol] = true;
       return;
     }
-    for (const auto& [old, becomes] : changes_) {
-      if (old.shape != info.form->shape) continue;
-      if (!becomes) refuse(symbol, "its shape became several others, so that it does not follow");
-      set_shape(symbol, becomes->shape);
-      break;
+    if (const auto shape = noted_shape(symbol)) return set_shape(symbol, *shape);
+    if (const auto shape = taken_shape(symbol, before(symbol))) return set_shape(symbol, *shape);
+    for (const std::int64_t extent : before(symbol)) keep(symbol, extent);
+  }
+
+  /// Returns the shape that is noted to follow from that of a symbol which is still there.
+  std::optional<AxisList> noted_shape(std::uint32_t symbol) {
+    for (const ShapeNote& note : shape_notes(source_, symbol)) {
+      if (note.kind != ShapeNoteKind::follows || graph_.symbols_[note.of].removed) continue;
+      infer(note.of);
+      return note.groups.of(now(note.of));
     }
-    is_known_[symbol] = true;
+    return std::nullopt;
+  }
+
+  /// Makes the form of a symbol known.
+  void infer(std::uint32_t symbol) {
+    const std::uint32_t root = graph_.symbols_[symbol].root;
+    if (const std::uint32_t node = graph_.symbols_[root].producer; node != kNoIndex)
+      infer_node(node);
+    know(symbol);
+  }
+
+  /// Returns the shape that took the place of an old one, if a symbol had that.
+  std::optional<AxisList> taken_shape(std::uint32_t symbol, const AxisList& old) const {
+    const std::vector<AxisList>& taken = changes_.of(old);
+    if (taken.size() > 1)
+      refuse(symbol, "its shape became " + to_string(taken[0]) + " and " + to_string(taken[1]) +
+                         ", so that it does not follow");
+    return taken.empty() ? std::nullopt : std::optional(taken[0]);
+  }
+
+  /// Keeps an extent that follows from nothing. It is checked at the end, when all extents that
+  /// change are known.
+  void keep(std::uint32_t symbol, std::int64_t extent) { kept_.emplace_back(symbol, extent); }
+
+  void check_kept(std::uint32_t symbol, std::int64_t extent) const {
+    const std::set<std::int64_t>& others = changes_.of(extent);
+    if (!others.empty())
+      refuse(symbol, "its extent " + std::to_string(extent) + " may be one that became " +
+                         std::to_string(*others.begin()) + ", and nothing says so");
+  }
+
+  void check_notes(std::uint32_t symbol) const {
+    for (const ShapeNote& note : shape_notes(source_, symbol)) {
+      const bool is_there = !graph_.symbols_[note.of].removed;
+      const auto text = [&] { return source_.text(source_.at(note.of)); };
+      if (note.kind == ShapeNoteKind::stays) {
+        if (!is_there || now(note.of) != before(note.of))
+          refuse(symbol, "it was written for the shape " + to_string(before(note.of)) + " of " +
+                             text() + " alone");
+      } else if (!is_there) {
+        for (const std::int64_t extent : before(note.of)) check_repeated(symbol, extent);
+      } else if (note.groups.of(now(note.of)) != now(symbol)) {
+        refuse(symbol, "it must have the shape " + to_string(note.groups.of(now(note.of))) +
+                           " now, by that of " + text() + ", and has " + to_string(now(symbol)));
+      }
+    }
+  }
+
+  /// Checks that the same views share elements: a gradient sums those of views that do.
+  void check_overlaps() const {
+    const auto changed = changed_overlap(source_, graph_);
+    if (!changed) return;
+    const auto text = [&](std::uint32_t view) { return source_.text(source_.at(view)); };
+    refuse(changed->first, "it would share elements with " + text(changed->second) +
+                               " where it did not, or no longer, and a gradient depends on that");
+  }
+
+  /// Checks the graph whole: a part that is cut may not fit any more, or leave elements unwritten.
+  void check_graph() const {
+    try {
+      verify(graph_);
+    } catch (const StatusError& e) {
+      constexpr std::string_view kLayer = "symbolic graph: ";
+      std::string what = e.what();
+      if (what.starts_with(kLayer)) what.erase(0, kLayer.size());
+      fail_graph("other shapes for " + what, e.status());
+    }
+  }
+
+  /// Checks that an extent of a shape that is not known any more was not repeated and is not now:
+  /// the symbol would be summed, or would not.
+  void check_repeated(std::uint32_t symbol, std::int64_t extent) const {
+    if (extent == 1 || changes_.of(extent).contains(1)) check_kept(symbol, extent);
   }
 
   void set_shape(std::uint32_t symbol, const AxisList& shape) {
@@ -150,62 +201,91 @@ class FormChanger {
   }
 
   void place(std::uint32_t symbol) {
-    SymbolInfo& view = graph_.symbols_[symbol];
-    const AxisList before = source_.symbols()[view.base].form->shape;
-    const AxisList now = graph_.symbols_[view.base].form->shape;
-    ViewStep& step = graph_.steps_[view.side];
-    if (step.kind == ViewKind::slice) {
-      const auto axis = static_cast<int>(step.numbers[0]);
-      const bool is_whole =
-          step.numbers[1] == 0 && step.numbers[3] == 1 && step.numbers[2] == before[axis];
-      if (is_whole) step.numbers[2] = now[axis];
-    } else if (step.kind == ViewKind::reshape) {
-      const auto target = reshaped_target(before, step.numbers, now);
-      if (!target) refuse(symbol, "how it is reshaped from " + to_string(now) + " does not follow");
-      step.numbers = *target;
-    } else if (step.kind == ViewKind::broadcast) {
-      repeat(symbol, before, now, step);
-    }
+    const std::uint32_t base = graph_.symbols_[symbol].base;
+    ViewStep& step = graph_.steps_[graph_.symbols_[symbol].side];
+    const bool has_shape = step.kind == ViewKind::reshape || step.kind == ViewKind::broadcast;
+    if (const auto shape = has_shape ? noted_shape(symbol) : std::nullopt)
+      step.numbers = *shape;
+    else if (step.kind == ViewKind::slice)
+      cut(before(base), now(base), step);
+    else if (step.kind == ViewKind::reshape)
+      reshape(symbol, base, step);
+    else if (step.kind == ViewKind::broadcast)
+      repeat(symbol, base, step);
     try {
-      graph_.place_view(view, step);
+      graph_.place_view(graph_.symbols_[symbol], step);
     } catch (const StatusError& e) {
       refuse(symbol, e.what());
     }
   }
 
+  /// A slice of a whole axis takes the whole new one.
+  static void cut(const AxisList& before, const AxisList& now, ViewStep& step) {
+    const auto axis = static_cast<int>(step.numbers[0]);
+    const bool is_whole =
+        step.numbers[1] == 0 && step.numbers[3] == 1 && step.numbers[2] == before[axis];
+    if (is_whole) step.numbers[2] = now[axis];
+  }
+
+  void reshape(std::uint32_t symbol, std::uint32_t base, ViewStep& step) const {
+    const std::vector<AxisList> targets = reshaped_targets(before(base), step.numbers, now(base));
+    if (targets.empty())
+      refuse(symbol, "how it is reshaped from " + to_string(now(base)) + " does not follow");
+    if (targets.size() > 1)
+      refuse(symbol, "it may be reshaped from " + to_string(now(base)) + " to " +
+                         to_string(targets[0]) + " or to " + to_string(targets[1]));
+    step.numbers = targets[0];
+  }
+
   /// Sets the extents to which a view repeats its base: those of the shape that took the place of
   /// the old one, else the base's own where they were.
-  void repeat(std::uint32_t symbol, const AxisList& before, const AxisList& now, ViewStep& step) {
-    for (const auto& [old, becomes] : changes_) {
-      if (old.shape != step.numbers) continue;
-      if (!becomes) refuse(symbol, "its shape became several others, so that it does not follow");
-      step.numbers = becomes->shape;
+  void repeat(std::uint32_t symbol, std::uint32_t base, ViewStep& step) {
+    const AxisList old = step.numbers;
+    if (const auto shape = old == before(base) ? std::nullopt : taken_shape(symbol, old)) {
+      step.numbers = *shape;
       return;
     }
-    const int missing = step.numbers.size() - before.size();
-    for (int axis = 0; axis < before.size(); ++axis)
-      if (before[axis] == step.numbers[missing + axis]) step.numbers[missing + axis] = now[axis];
+    const int missing = old.size() - before(base).size();
+    for (int axis = 0; axis < old.size(); ++axis) {
+      const bool is_own = axis >= missing && before(base)[axis - missing] == old[axis];
+      if (is_own) step.numbers[axis] = now(base)[axis - missing];
+      // An extent of 1 may have become another one to which the base is repeated.
+      if (!is_own || (old[axis] == 1 && step.numbers[axis] == 1)) keep(symbol, old[axis]);
+    }
   }
 
   void infer_node(std::uint32_t index) {
-    const NodeInfo& node = graph_.nodes_[index];
+    if (is_inferred_[index]) return;
+    is_inferred_[index] = true;
+    const NodeInfo node = graph_.nodes_[index];
     for (const std::uint32_t input : node.inputs)
-      if (input != kNoIndex) know(input);
+      if (input != kNoIndex) infer(input);
     if (node.kind == NodeKind::command) {
-      std::optional<DType> dtype;
-      for (const std::uint32_t output : node.outputs)
-        if (output != kNoIndex && !dtype) dtype = graph_.symbols_[output].form->dtype;
-      const auto* const forms = graph_.inferred(*node.command, node.inputs, dtype);
-      if (forms == nullptr) return;
-      for (std::size_t k = 0; k < node.outputs.size(); ++k)
-        if (node.outputs[k] != kNoIndex) set_output(node.outputs[k], (*forms)[k].shape);
+      infer_command(index);
     } else if (node.kind == NodeKind::control) {
       change_graphs(index);
     } else if (node.kind == NodeKind::copy) {
-      set_output(node.outputs[0], graph_.symbols_[node.inputs[0]].form->shape);
+      set_output(node.outputs[0], now(node.inputs[0]));
     } else if (node.kind == NodeKind::function && node.function->shapes) {
       infer_function(node);
     }
+  }
+
+  void infer_command(std::uint32_t index) {
+    const NodeInfo& node = graph_.nodes_[index];
+    std::optional<DType> dtype;
+    for (const std::uint32_t output : node.outputs)
+      if (output != kNoIndex && !dtype) dtype = graph_.symbols_[output].form->dtype;
+    std::vector<AxisList> shapes;
+    try {
+      const auto* const forms = graph_.inferred(*node.command, node.inputs, dtype);
+      if (forms == nullptr) return;
+      for (const TensorForm& form : *forms) shapes.push_back(form.shape);
+    } catch (const StatusError& e) {
+      fail_graph(subject() + source_.text(source_.node_at(index)) + ": " + e.what(), e.status());
+    }
+    for (std::size_t k = 0; k < node.outputs.size(); ++k)
+      if (node.outputs[k] != kNoIndex) set_output(node.outputs[k], shapes[k]);
   }
 
   std::vector<AxisList> shapes_of(const NodeInfo& node, std::span<const TensorForm> inputs) const {
@@ -213,8 +293,7 @@ class FormChanger {
       return node.function->shapes(inputs);
     } catch (...) {
       const auto [status, what] = error_under_way();
-      fail_graph("other shapes for " + source_.name() + ": those that function " +
-                     node.function->name + " gives: " + what,
+      fail_graph(subject() + "those that function " + node.function->name + " gives: " + what,
                  status);
     }
   }
@@ -252,7 +331,15 @@ class FormChanger {
 
   /// Sets the shape of a root that a node writes whole; a view gets its own from its root.
   void set_output(std::uint32_t symbol, const AxisList& shape) {
-    if (graph_.symbols_[symbol].root != symbol) return know(symbol);
+    if (graph_.symbols_[symbol].root != symbol) {
+      know(symbol);
+      const TensorForm& form = graph_.symbols_[symbol].form;
+      for (int axis = 0; axis < form.shape.size(); ++axis)
+        if (form.shape[axis] > 1 && form.strides[axis] == 0)
+          refuse(symbol,
+                 "a node writes it, and as " + to_string(form) + " its elements share memory");
+      return;
+    }
     set_shape(symbol, shape);
     learn(symbol);
   }
@@ -260,7 +347,9 @@ class FormChanger {
   const SymbolicGraph& source_;
   SymbolicGraph& graph_;
   std::vector<bool> is_known_;
-  std::vector<std::pair<TensorForm, std::optional<TensorForm>>> changes_;
+  std::vector<bool> is_inferred_;  ///< by node
+  ShapeChanges changes_;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> kept_;  ///< symbols, and extents of theirs
 };
 
 SymbolicGraph SymbolicGraph::with_forms(

@@ -20,17 +20,6 @@ constexpr std::array kOrders = {"least", "program", "depth_first", "greedy"};
 /// Enough for a search to find other places than the packings do.
 constexpr std::uint64_t kSearchSteps = 20000;
 
-Context& shared_context() {
-  static Context context({.workers = 4});
-  return context;
-}
-
-std::string setting(const std::map<std::string, std::string>& settings, const std::string& name,
-                    const std::string& otherwise) {
-  const auto found = settings.find(name);
-  return found == settings.end() ? otherwise : found->second;
-}
-
 std::vector<std::string> list_of(const std::string& text) {
   std::vector<std::string> names;
   std::istringstream parts(text);
@@ -53,6 +42,29 @@ std::vector<TensorSymbol> bindable_outputs(const SymbolicGraph& graph) {
 
 /// Memory of that form; what lies between elements is the caller's and must stay.
 Tensor memory_of_form(const TensorForm& form) { return Tensor(form.dtype, form.shape); }
+
+void count_report(const CompileReport& report, const CompileOptions& options, Counts& counts) {
+  if (report.in_place_pairs > 0) ++counts["compiled in place"];
+  if (has_shared_memory(report)) ++counts["compiled with shared memory"];
+  if (has_several_streams(report)) ++counts["compiled for several streams"];
+  if (!options.bound.empty()) ++counts["compiled with bound outputs"];
+  if (options.poison) ++counts["compiled with poison"];
+  const auto fills = [](const CompiledNode& n) { return n.text.starts_with("zeros of "); };
+  if (std::ranges::any_of(report.nodes, fills)) ++counts["compiled with a fill of zeros"];
+}
+
+}  // namespace
+
+Context& shared_context() {
+  static Context context({.workers = 4});
+  return context;
+}
+
+std::string setting(const std::map<std::string, std::string>& settings, const std::string& name,
+                    const std::string& otherwise) {
+  const auto found = settings.find(name);
+  return found == settings.end() ? otherwise : found->second;
+}
 
 CompileOptions options_of(const SymbolicGraph& graph,
                           const std::map<std::string, std::string>& settings) {
@@ -82,110 +94,12 @@ CompileOptions options_of(const SymbolicGraph& graph,
   return options;
 }
 
-void count_report(const CompileReport& report, const CompileOptions& options, Counts& counts) {
-  if (report.in_place_pairs > 0) ++counts["compiled in place"];
-  if (has_shared_memory(report)) ++counts["compiled with shared memory"];
-  if (has_several_streams(report)) ++counts["compiled for several streams"];
-  if (!options.bound.empty()) ++counts["compiled with bound outputs"];
-  if (options.poison) ++counts["compiled with poison"];
-  const auto fills = [](const CompiledNode& n) { return n.text.starts_with("zeros of "); };
-  if (std::ranges::any_of(report.nodes, fills)) ++counts["compiled with a fill of zeros"];
-}
-
-/// Makes the graph's own shapes the largest ones, if no input of `other` is larger.
-void limit_to_own(const SymbolicGraph& graph, const SymbolicGraph& other, CompileOptions& options) {
-  std::vector<std::pair<TensorSymbol, TensorForm>> largest;
-  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
-    const SymbolInfo& info = graph.symbols()[k];
-    if (info.removed || info.kind != SymbolOrigin::input) continue;
-    const AxisList& now = other.symbols()[k].form->shape;
-    for (int axis = 0; axis < now.size(); ++axis)
-      if (now[axis] > info.form->shape[axis]) return;
-    largest.emplace_back(graph.at(k), info.form);
-  }
-  options.largest = std::move(largest);
-}
-
 std::vector<TensorBinding> inputs_of(const SymbolicGraph& forms, const SymbolicGraph& handles,
                                      const GraphData& data) {
   std::vector<TensorBinding> bindings;
   for (const InputValue& input : input_values(forms, data))
     bindings.emplace_back(handles.at(input.symbol), input.value);
   return bindings;
-}
-
-}  // namespace
-
-std::optional<SymbolicGraph> with_other_extent(const SymbolicGraph& graph, std::int64_t from,
-                                               std::int64_t to) {
-  std::vector<std::pair<TensorSymbol, TensorForm>> forms;
-  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
-    const SymbolInfo& info = graph.symbols()[k];
-    if (info.removed || info.kind != SymbolOrigin::input) continue;
-    AxisList shape = info.form->shape;
-    for (int axis = 0; axis < shape.size(); ++axis)
-      if (shape[axis] == from) shape[axis] = to;
-    if (!(shape == info.form->shape))
-      forms.emplace_back(graph.at(k), TensorForm(info.form->dtype, shape));
-  }
-  if (forms.empty()) return std::nullopt;
-  try {
-    SymbolicGraph other = graph.with_forms(forms);
-    verify(other);
-    return other;
-  } catch (const StatusError&) {
-    return std::nullopt;
-  }
-}
-
-std::string some_shapes_leg(Rng& rng) {
-  return "shapes from=" + std::to_string(1 + rng.below(6)) +
-         " to=" + std::to_string(1 + rng.below(6)) +
-         " streams=" + std::to_string(1 + rng.below(2)) +
-         (rng.chance(50) ? " largest=1" : " largest=0");
-}
-
-std::optional<std::string> check_other_shapes(const GraphSubject& subject,
-                                              const std::map<std::string, std::string>& settings,
-                                              Counts& counts) {
-  const SymbolicGraph& graph = subject.graph();
-  const std::optional<SymbolicGraph> other = with_other_extent(
-      graph, std::stoll(setting(settings, "from", "1")), std::stoll(setting(settings, "to", "1")));
-  if (!other) return std::nullopt;
-  const std::vector<TensorBinding> bindings = inputs_of(*other, *other, subject.data());
-  std::vector<Tensor> expected;
-  try {
-    expected = evaluate(*other, bindings, other->outputs());
-  } catch (const StatusError&) {
-    return std::nullopt;  // an op does not take these sizes, such as argmin of no element
-  }
-  ++counts["run with other shapes"];
-  CompileOptions options = options_of(graph, settings);
-  if (setting(settings, "largest", "0") == "1") limit_to_own(graph, *other, options);
-  Executable executable = compile(graph, options, shared_context());
-  executable.run(subject.bindings_by_index(graph));
-  const std::size_t planned = executable.report().arena_bytes;
-  try {
-    executable.run(inputs_of(*other, graph, subject.data()));
-  } catch (const StatusError& e) {
-    // A smaller input may make a larger tensor: a kernel of conv2d, for one.
-    if (options.largest.empty() || e.status() != MOTE_OUT_OF_MEMORY) throw;
-    return std::nullopt;
-  }
-  if (!options.largest.empty()) {
-    ++counts["run in the memory of larger shapes"];
-    if (executable.report().arena_bytes > planned)
-      return "needs " + std::to_string(executable.report().arena_bytes) + " bytes, planned were " +
-             std::to_string(planned);
-  }
-  for (std::size_t k = 0; k < expected.size(); ++k)
-    if (const auto found = bit_difference(expected[k], executable.output(subject.outputs()[k])))
-      return graph.text(subject.outputs()[k]) + *found;
-  // The first shapes again, which were compiled before.
-  executable.run(subject.bindings_by_index(graph));
-  std::vector<Tensor> values;
-  for (const TensorSymbol output : subject.outputs()) values.push_back(executable.output(output));
-  return subject.difference(values);
 }
 
 std::string some_compile_settings(Rng& rng) {

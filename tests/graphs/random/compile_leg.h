@@ -5,9 +5,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "codegen/random/rng.h"
 #include "graph_legs.h"
+#include "mote/symbolic/compile.h"
 
 namespace mote::test {
 
@@ -18,15 +20,16 @@ std::optional<std::string> check_compiled(const GraphSubject& subject, const Sym
                                           const std::map<std::string, std::string>& settings,
                                           Counts& counts);
 
-/// Makes every extent `from` of an input `to`; none if it follows from nothing how other shapes
-/// become.
-std::optional<SymbolicGraph> with_other_extent(const SymbolicGraph& graph, std::int64_t from,
-                                               std::int64_t to);
+// For other legs that compile.
 
-/// Compiles the graph, and runs it with inputs of its own shapes, of others, and of its own again.
-std::string some_shapes_leg(Rng& rng);
-std::optional<std::string> check_other_shapes(const GraphSubject& subject,
-                                              const std::map<std::string, std::string>& settings,
-                                              Counts& counts);
+Context& shared_context();
+/// Returns the setting of that name, or the other text.
+std::string setting(const std::map<std::string, std::string>& settings, const std::string& name,
+                    const std::string& otherwise);
+CompileOptions options_of(const SymbolicGraph& graph,
+                          const std::map<std::string, std::string>& settings);
+/// Returns the values of the inputs that `forms` has, for the same symbols of another graph.
+std::vector<TensorBinding> inputs_of(const SymbolicGraph& forms, const SymbolicGraph& handles,
+                                     const GraphData& data);
 
 }  // namespace mote::test

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "compile_leg.h"
 #include "dense_results.h"
 #include "dynamic_run.h"
 #include "exact_numbers.h"
@@ -11,6 +10,7 @@
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
 #include "mote/symbolic/gradient.h"
+#include "shapes_leg.h"
 
 namespace mote::test {
 namespace {

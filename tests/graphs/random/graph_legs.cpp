@@ -17,6 +17,7 @@
 #include "mote/symbolic/evaluate.h"
 #include "mote/symbolic/pass.h"
 #include "mote/symbolic/text.h"
+#include "shapes_leg.h"
 #include "tangents.h"
 
 namespace mote::test {
@@ -147,7 +148,7 @@ std::vector<std::string> legs_for(std::uint64_t seed) {
 
 std::vector<std::string> exact_legs_for(std::uint64_t seed) {
   Rng rng(seed ^ 0xd1e65);
-  return {"derivatives", "second", some_exact_dynamic_leg(rng)};
+  return {"derivatives", "second", some_exact_dynamic_leg(rng), some_shapes_leg(rng, true)};
 }
 
 std::optional<std::string> check_leg(const GraphSubject& subject, const std::string& leg,
@@ -190,6 +191,8 @@ std::vector<std::string> counted_by_legs() {
                                     "compiled with a fill of zeros",
                                     "compiled and run twice",
                                     "run with other shapes",
+                                    "gradient run with other shapes",
+                                    "gradient with the bits of one for other shapes",
                                     "run in the memory of larger shapes",
                                     "nodes computed again",
                                     "random nodes computed again",

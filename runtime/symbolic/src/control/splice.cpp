@@ -7,6 +7,7 @@
 #include "mote/runtime/status.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
+#include "shape_notes.h"
 
 namespace mote {
 namespace {
@@ -22,10 +23,24 @@ class Splicer {
                                 std::span<const TensorSymbol> asked) {
     for (const std::uint32_t node : nodes) add(node);
     for (const TensorSymbol one : asked) symbol(one.index);
+    for (std::uint32_t k = 0; k < symbols_.size(); ++k)
+      if (symbols_[k] && !from_.symbols()[k].removed) note_shapes(k);
     return std::move(symbols_);
   }
 
  private:
+  /// Notes what the shape of symbol k follows from, as far as that is in the graph too. What holds
+  /// only for the shape of a symbol that is not holds for the shapes of all inputs.
+  void note_shapes(std::uint32_t k) {
+    for (const ShapeNote& note : shape_notes(from_, k)) {
+      if (symbols_[note.of])
+        note_shape(to_, symbols_[k], {note.kind, symbols_[note.of].index, note.groups});
+      else if (note.kind == ShapeNoteKind::stays)
+        for (const std::uint32_t input : input_indices(to_))
+          note_shape(to_, symbols_[k], {note.kind, input});
+    }
+  }
+
   TensorSymbol symbol(std::uint32_t k) {
     if (k == kNoIndex) return {};
     std::vector<std::uint32_t> views;

@@ -99,7 +99,39 @@ TensorSymbol GraphBuilder::op(const std::string& command, std::span<const Tensor
   return emit(parsed, inputs, forms, 1, std::span(&target, 1)).front();
 }
 
-TensorSymbol GraphBuilder::filled(double value, const TensorForm& form) {
+/// What is made of a shape that was made of another is noted as made of that one: it is the older
+/// symbol, which stays where nothing reads the younger.
+MadeShape GraphBuilder::made_of(TensorSymbol x, const AxisGroups& groups) const {
+  if (groups == each_axis(shape(x).size()))
+    for (const ShapeNote& note : shape_notes(graph_, x.index))
+      if (note.kind != ShapeNoteKind::stays) return {shape(x), note.of, note.groups};
+  return {groups.of(shape(x)), x.index, groups};
+}
+
+TensorSymbol GraphBuilder::following(TensorSymbol x, const MadeShape& shape) {
+  if (shape.of != kNoIndex) note_shape(graph_, x, {ShapeNoteKind::follows, shape.of, shape.groups});
+  return x;
+}
+
+TensorSymbol GraphBuilder::expecting(TensorSymbol x, const MadeShape& shape) {
+  if (shape.of != kNoIndex) note_shape(graph_, x, {ShapeNoteKind::equals, shape.of, shape.groups});
+  return x;
+}
+
+void GraphBuilder::holding_like(TensorSymbol x, std::span<const TensorSymbol> others) {
+  for (const TensorSymbol other : others) {
+    if (!other) continue;
+    const std::span<const ShapeNote> notes = shape_notes(graph_, other.index);
+    for (const ShapeNote note : std::vector(notes.begin(), notes.end()))
+      if (note.kind == ShapeNoteKind::stays) note_shape(graph_, x, note);
+  }
+}
+
+TensorSymbol GraphBuilder::broadcast(TensorSymbol x, const MadeShape& shape) {
+  return following(graph_.broadcast_to(x, shape.shape), shape);
+}
+
+TensorSymbol GraphBuilder::filled(double value, const TensorForm& form, const MadeShape& shape) {
   const std::string key = to_string(TensorForm{form.dtype, {}, {}, form.device}) + "=" +
                           std::to_string(std::bit_cast<std::uint64_t>(value));
   TensorSymbol& scalar = scalars_[key];
@@ -111,7 +143,7 @@ TensorSymbol GraphBuilder::filled(double value, const TensorForm& form) {
     scalar = graph_.tensor({form.dtype, {}, {}, form.device});
     graph_.fill(scalar, value);
   }
-  return form.shape.size() == 0 ? scalar : graph_.broadcast_to(scalar, form.shape);
+  return form.shape.size() == 0 ? scalar : broadcast(scalar, {form.shape, shape.of, shape.groups});
 }
 
 TensorSymbol GraphBuilder::sum(std::span<const TensorSymbol> terms, TensorSymbol target) {
@@ -127,18 +159,19 @@ TensorSymbol GraphBuilder::sum(std::span<const TensorSymbol> terms, TensorSymbol
   return total;
 }
 
-TensorSymbol GraphBuilder::sum_to(TensorSymbol x, const AxisList& shape, TensorSymbol target) {
+TensorSymbol GraphBuilder::sum_to(TensorSymbol x, const MadeShape& to, TensorSymbol target) {
   const AxisList from = this->shape(x);
-  if (from == shape) return into(target, x);
+  const AxisList& shape = to.shape;
+  if (from == shape) return into(target, expecting(x, to));
   const int extra = from.size() - shape.size();
   if (extra < 0)
     fail_graph("a gradient of shape " + to_string(from) + " for a tensor of shape " +
                to_string(shape));
   std::vector<int> axes;
-  AxisList left;
+  AxisGroups left;
   for (int k = 0; k < from.size(); ++k) {
     if (k >= extra && shape[k - extra] == from[k]) {
-      left.push_back(from[k]);
+      left.push_back(k, 1);
       continue;
     }
     if (k >= extra && shape[k - extra] != 1)
@@ -147,9 +180,9 @@ TensorSymbol GraphBuilder::sum_to(TensorSymbol x, const AxisList& shape, TensorS
     axes.push_back(k);
   }
   // The sum is written to the target itself if that can be seen without the summed axes.
-  const TensorSymbol seen = target ? try_view(target, {ViewKind::reshape, left}) : TensorSymbol{};
+  const TensorSymbol seen = target ? try_reshape(target, made_of(x, left)) : TensorSymbol{};
   const TensorSymbol summed = sum_over(x, axes, seen);
-  return seen ? target : into(target, reshaped(summed, shape));
+  return seen ? target : into(target, reshaped(summed, to));
 }
 
 TensorSymbol GraphBuilder::sum_over(TensorSymbol x, std::span<const int> axes,
@@ -158,27 +191,27 @@ TensorSymbol GraphBuilder::sum_over(TensorSymbol x, std::span<const int> axes,
   for (std::size_t end = axes.size(); end > 0;) {
     std::size_t begin = end - 1;
     while (begin > 0 && axes[begin - 1] + 1 == axes[begin]) --begin;
-    AxisList merged;
-    const AxisList& own = shape(x);
-    for (int k = 0; k < own.size(); ++k)
-      if (k > axes[begin] && k <= axes[end - 1])
-        merged[merged.size() - 1] *= own[k];
-      else
-        merged.push_back(own[k]);
-    x = op("sum axis=" + std::to_string(axes[begin]), {reshaped(x, merged)},
+    AxisGroups merged;
+    for (int k = 0; k < shape(x).size(); ++k) {
+      const int last = k == axes[begin] ? axes[end - 1] : k;
+      merged.push_back(k, last - k + 1);
+      k = last;
+    }
+    x = op("sum axis=" + std::to_string(axes[begin]), {reshaped(x, made_of(x, merged))},
            begin == 0 ? target : TensorSymbol{});
     end = begin;
   }
   return x;
 }
 
-TensorSymbol GraphBuilder::try_view(TensorSymbol x, const ViewStep& step) {
+TensorSymbol GraphBuilder::try_reshape(TensorSymbol x, const MadeShape& shape) {
+  const ViewStep step{ViewKind::reshape, shape.shape};
   try {
     apply(step, ViewRegion{form(x), 0});
   } catch (const StatusError&) {
     return {};
   }
-  return graph_.view(x, step);
+  return following(graph_.view(x, step), shape);
 }
 
 /// True if elements repeat, and axes were put in another order: with a place for each element a
@@ -196,15 +229,14 @@ static bool repeats_in_other_order(const SymbolicGraph& graph, TensorSymbol x) {
   return false;
 }
 
-TensorSymbol GraphBuilder::reshaped(TensorSymbol x, const AxisList& shape) {
-  if (this->shape(x) == shape) return x;
-  const ViewStep step{ViewKind::reshape, shape};
+TensorSymbol GraphBuilder::reshaped(TensorSymbol x, const MadeShape& shape) {
+  if (this->shape(x) == shape.shape) return expecting(x, shape);
   if (!repeats_in_other_order(graph_, x))
-    if (const TensorSymbol view = try_view(x, step)) return view;
+    if (const TensorSymbol view = try_reshape(x, shape)) return view;
   const TensorForm& of = form(x);
-  return graph_.view(
-      graph_.convert(x, {of.dtype, of.shape, checked_strides(of.dtype, of.shape), of.device}),
-      step);
+  const TensorSymbol dense =
+      graph_.convert(x, {of.dtype, of.shape, checked_strides(of.dtype, of.shape), of.device});
+  return following(graph_.view(dense, {ViewKind::reshape, shape.shape}), shape);
 }
 
 TensorSymbol GraphBuilder::converted(TensorSymbol x, DType to) {

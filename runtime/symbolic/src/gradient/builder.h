@@ -16,8 +16,16 @@
 #include "gradient/op_table.h"
 #include "mote/base/tensor_mask.h"
 #include "mote/symbolic/symbolic_graph.h"
+#include "shape_notes.h"
 
 namespace mote {
+
+/// A shape, and the symbol whose axes it is made of (shape_notes.h).
+struct MadeShape {
+  AxisList shape = {};
+  std::uint32_t of = kNoIndex;  ///< kNoIndex: none that is known
+  AxisGroups groups = {};
+};
 
 class GraphBuilder {
  public:
@@ -28,6 +36,9 @@ class GraphBuilder {
   const TensorForm& form(TensorSymbol x) const { return graph_.form(x); }
   const AxisList& shape(TensorSymbol x) const { return graph_.form(x).shape; }
   DType dtype(TensorSymbol x) const { return graph_.form(x).dtype; }
+  /// Returns the shape of x, or one that is made of its axes.
+  MadeShape like(TensorSymbol x) const { return made_of(x, each_axis(shape(x).size())); }
+  MadeShape made_of(TensorSymbol x, const AxisGroups& groups) const;
 
   /// Returns the command of that op with the other's parameters, as far as the op has them.
   const Command& command_like(const std::string& op, const Command& other, std::optional<int> axis);
@@ -55,7 +66,9 @@ class GraphBuilder {
 
   /// Returns a tensor of that dtype, shape and device whose elements have the value. It has the
   /// memory of one element.
-  TensorSymbol filled(double value, const TensorForm& form);
+  TensorSymbol filled(double value, const TensorForm& form, const MadeShape& shape = {});
+  /// Likewise, with the form of x.
+  TensorSymbol filled_like(double value, TensorSymbol x) { return filled(value, form(x), like(x)); }
   /// Returns a scalar of x's dtype, on its device.
   TensorSymbol number(double value, TensorSymbol x) {
     return filled(value, {dtype(x), {}, {}, form(x).device});
@@ -67,17 +80,34 @@ class GraphBuilder {
   TensorSymbol sum(std::span<const TensorSymbol> terms, TensorSymbol target = {});
   /// Sums over the axes that x has more than the shape, or where the shape has 1: the reverse of
   /// NumPy's broadcasting.
-  TensorSymbol sum_to(TensorSymbol x, const AxisList& shape, TensorSymbol target = {});
+  TensorSymbol sum_to(TensorSymbol x, const MadeShape& shape, TensorSymbol target = {});
   /// Sums over the axes, which rise; they do not remain. The target has the shape of the result.
   TensorSymbol sum_over(TensorSymbol x, std::span<const int> axes, TensorSymbol target = {});
   /// Returns the elements in row-major order: a view, or one of a copy.
-  TensorSymbol reshaped(TensorSymbol x, const AxisList& shape);
-  /// Returns a view of x, if its strides allow it, else an empty symbol.
-  TensorSymbol try_view(TensorSymbol x, const ViewStep& step);
+  TensorSymbol reshaped(TensorSymbol x, const MadeShape& shape);
+  TensorSymbol reshaped(TensorSymbol x, const AxisList& shape) {
+    return reshaped(x, MadeShape{shape});
+  }
+  /// Returns such a view of x, if its strides allow it, else an empty symbol.
+  TensorSymbol try_reshape(TensorSymbol x, const MadeShape& shape);
+  TensorSymbol broadcast(TensorSymbol x, const MadeShape& shape);
   /// Returns x in that dtype. The same question has the same answer.
   TensorSymbol converted(TensorSymbol x, DType dtype);
   /// Returns the target after copying x to it; x if there is no target, or if it is x.
   TensorSymbol into(TensorSymbol target, TensorSymbol x);
+
+  /// Notes that x, which no node writes whole or which is a view, has that shape for all shapes of
+  /// inputs.
+  TensorSymbol following(TensorSymbol x, const MadeShape& shape);
+  /// Notes that x, by what computes it, has that shape; a graph for shapes of inputs for which it
+  /// has another one is refused.
+  TensorSymbol expecting(TensorSymbol x, const MadeShape& shape);
+  /// Notes that the value of x holds only for the shape that `of` has.
+  void holding(TensorSymbol x, TensorSymbol of) {
+    note_shape(graph_, x, {ShapeNoteKind::stays, of.index});
+  }
+  /// Notes that x holds only for the shapes for which the others do.
+  void holding_like(TensorSymbol x, std::span<const TensorSymbol> others);
 
  private:
   const Command& parsed(const std::string& text);

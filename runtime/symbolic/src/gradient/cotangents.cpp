@@ -46,16 +46,16 @@ TensorSymbol Cotangents::carrier(TensorSymbol read) {
 /// Returns the gradient of the carrier from that of a view that repeats its elements.
 TensorSymbol Cotangents::pulled(TensorSymbol read, TensorSymbol carrier, TensorSymbol gradient) {
   if (parts_of_broadcasts_.contains(read.index))
-    return builder_.sum_to(gradient, graph_.form(carrier).shape);
+    return builder_.sum_to(gradient, builder_.like(carrier));
   for (; read != carrier; read = graph_.at(graph_.info(read).base)) {
     const ViewStep step = graph_.view_step(read);
-    const TensorForm& base = graph_.form(graph_.at(graph_.info(read).base));
+    const MadeShape base = builder_.like(graph_.at(graph_.info(read).base));
     switch (step.kind) {
       case ViewKind::broadcast:
-        gradient = builder_.sum_to(gradient, base.shape);
+        gradient = builder_.sum_to(gradient, base);
         break;
       case ViewKind::reshape:
-        gradient = builder_.reshaped(gradient, base.shape);
+        gradient = builder_.reshaped(gradient, base);
         break;
       case ViewKind::permute: {
         AxisList inverse = step.numbers;
@@ -76,8 +76,10 @@ TensorSymbol Cotangents::pulled(TensorSymbol read, TensorSymbol carrier, TensorS
 TensorSymbol Cotangents::seen_as(TensorSymbol symbol, TensorSymbol tensor) {
   for (const std::uint32_t view : regions_.views_to(symbol.index)) {
     const ViewStep step = graph_.view_step(graph_.at(view));
-    tensor = step.kind == ViewKind::reshape ? builder_.reshaped(tensor, step.numbers)
-                                            : graph_.view(tensor, step);
+    const MadeShape shape = builder_.like(graph_.at(view));
+    tensor = step.kind == ViewKind::reshape     ? builder_.reshaped(tensor, shape)
+             : step.kind == ViewKind::broadcast ? builder_.broadcast(tensor, shape)
+                                                : graph_.view(tensor, step);
   }
   return tensor;
 }
@@ -89,6 +91,7 @@ Cotangents::Slot& Cotangents::slot(TensorSymbol carrier) {
   if (!root.parts) {
     root.parts = std::make_unique<Parts>();
     root.parts->form = regions_.form_of(index);
+    root.parts->shape = builder_.like(graph_.at(index));
   }
   return slot_of_part(*root.parts, carrier);
 }
@@ -100,7 +103,10 @@ Cotangents::Slot& Cotangents::slot_of_part(Parts& parts, TensorSymbol carrier) {
   const ViewRegion region = regions_.region(carrier.index);
   const auto [at, is_new] = parts.by_region.emplace(key_of(region), parts.slots.size());
   parts.by_symbol.emplace(carrier.index, at->second);
-  if (!is_new) return parts.slots[at->second];
+  if (!is_new) {
+    builder_.expecting(carrier, builder_.like(parts.slots[at->second].symbol));
+    return parts.slots[at->second];
+  }
   std::size_t layer = 0;
   while (layer < parts.layers.size() && parts.layers[layer].regions.overlaps(region)) ++layer;
   if (layer == parts.layers.size()) parts.layers.emplace_back();
@@ -113,9 +119,10 @@ Cotangents::Slot& Cotangents::slot_of_part(Parts& parts, TensorSymbol carrier) {
 void Cotangents::expect(TensorSymbol read) { ++slot(carrier(read)).expected; }
 
 TensorSymbol Cotangents::tensor(Parts& parts, Layer& layer) {
-  if (!layer.tensor)
-    layer.tensor = layer.elements == element_count(parts.form) ? graph_.tensor(parts.form)
-                                                               : graph_.zeros(parts.form);
+  if (layer.tensor) return layer.tensor;
+  const bool is_tiled = layer.elements == element_count(parts.form);
+  layer.tensor = builder_.following(is_tiled ? graph_.tensor(parts.form) : graph_.zeros(parts.form),
+                                    parts.shape);
   return layer.tensor;
 }
 

@@ -56,6 +56,7 @@ class Cotangents {
   /// The regions of a root that are not the root itself.
   struct Parts {
     TensorForm form = {};  ///< of a layer's tensor
+    MadeShape shape = {};  ///< likewise
     std::vector<Slot> slots = {};
     std::unordered_map<std::string, std::size_t> by_region = {};
     std::unordered_map<std::uint32_t, std::size_t> by_symbol = {};

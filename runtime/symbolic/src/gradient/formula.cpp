@@ -88,11 +88,12 @@ Value Formula::own_input(std::size_t k, bool is_optional) {
   const std::optional<std::size_t> n = row_.output_of(k);
   TensorSymbol x = at ? call_.inputs[*at] : TensorSymbol{};
   if (!x && is_optional) return {this, {}};
-  const AxisList shape = is_differentiated(k) ? builder_.shape(call_.gradients[*n])
-                         : x                  ? builder_.shape(x)
-                                              : AxisList{};
-  if (!x) x = filled(std::numeric_limits<double>::quiet_NaN(), shape).symbol;
-  if (builder_.shape(x) != shape) return {this, builder_.graph().broadcast_to(x, shape)};
+  const MadeShape shape = is_differentiated(k) ? builder_.like(call_.gradients[*n])
+                          : x                  ? builder_.like(x)
+                                               : MadeShape{};
+  if (!x) x = filled_as(std::numeric_limits<double>::quiet_NaN(), shape);
+  if (builder_.shape(x) != shape.shape) return {this, builder_.broadcast(x, shape)};
+  builder_.expecting(x, shape);
   AxisList same;
   for (int axis = 0; axis < builder_.shape(x).size(); ++axis) same.push_back(axis);
   return {this, builder_.graph().permute(x, same)};
@@ -115,7 +116,7 @@ void Formula::differentiate(WriteFormula write) {
     const std::optional<std::size_t> gradient = row_.input_of(GradientRow::Kind::gradient, k);
     if (!gradient || !call_.inputs[*gradient] || !given_[k]) continue;
     of.push_back(given_[k]);
-    seeds.push_back(builder_.reshaped(call_.inputs[*gradient], builder_.shape(given_[k])));
+    seeds.push_back(builder_.reshaped(call_.inputs[*gradient], builder_.like(given_[k])));
   }
   std::vector<TensorSymbol> wrt(inputs_.size());
   for (std::size_t k = 0; k < wrt.size(); ++k)
@@ -124,7 +125,7 @@ void Formula::differentiate(WriteFormula write) {
       differentiate_new(builder_, first_symbol, first_node, of, seeds, wrt);
   for (std::size_t k = 0; k < wrt.size(); ++k) {
     if (!wrt[k]) continue;
-    set(k, {this, gradients[k] ? gradients[k] : builder_.filled(0, builder_.form(wrt[k]))});
+    set(k, {this, gradients[k] ? gradients[k] : builder_.filled_like(0, wrt[k])});
   }
   inputs_.clear();
 }
@@ -136,7 +137,7 @@ Value Formula::reshaped(Value v, const AxisList& shape) {
 }
 
 Value Formula::slice(Value v, int axis, std::int64_t begin, std::int64_t count, std::int64_t step) {
-  if (axis < 0) axis += shape(v).size();
+  if (axis < 0) axis += builder_.shape(v.symbol).size();
   return {this, builder_.graph().slice(v.symbol, axis, begin, count, step)};
 }
 
@@ -145,7 +146,7 @@ Value Formula::row(Value v, std::int64_t k) {
 }
 
 Value Formula::transposed(Value v) {
-  const int rank = shape(v).size();
+  const int rank = builder_.shape(v.symbol).size();
   AxisList order;
   for (int axis = 0; axis < rank - 2; ++axis) order.push_back(axis);
   order.push_back(rank - 1);
@@ -171,10 +172,20 @@ Value Formula::joined(std::span<const Value> values, int axis) {
 }
 
 Value Formula::filled(double value, const AxisList& shape) {
+  return {this, filled_as(value, MadeShape{shape})};
+}
+
+TensorSymbol Formula::filled_as(double value, const MadeShape& shape) {
   const TensorSymbol like = any_gradient();
-  TensorForm form(builder_.dtype(like), shape);
+  TensorForm form(builder_.dtype(like), shape.shape);
   form.device = builder_.form(like).device;
-  return {this, builder_.filled(value, form)};
+  return builder_.filled(value, form, shape);
+}
+
+void Formula::note_shapes_read(std::span<const TensorSymbol> symbols) {
+  for (const TensorSymbol symbol : symbols)
+    for (const TensorSymbol input : call_.inputs)
+      if (reads_shapes_ && symbol && input) builder_.holding(symbol, input);
 }
 
 /// Returns x, or y where g takes only that.
@@ -198,22 +209,28 @@ int Formula::axis() const {
   return rank - (canonical_rank() - 1);
 }
 
-std::int64_t Formula::extent() const { return builder_.shape(whole())[axis()]; }
+std::int64_t Formula::extent() const {
+  reads_shapes_ = true;
+  return builder_.shape(whole())[axis()];
+}
 std::string Formula::axis_text() const { return " axis=" + std::to_string(axis()); }
-std::int64_t Formula::element_count() const { return mote::element_count(builder_.form(whole())); }
+std::int64_t Formula::element_count() const {
+  reads_shapes_ = true;
+  return mote::element_count(builder_.form(whole()));
+}
 
 Value Formula::keep(Value reduced) {
-  AxisList shape;
-  const AxisList own = builder_.shape(reduced.symbol);
-  for (int k = 0; k <= own.size(); ++k) {
-    if (k == axis()) shape.push_back(1);
-    if (k < own.size()) shape.push_back(own[k]);
+  AxisGroups shape;
+  const int rank = builder_.shape(reduced.symbol).size();
+  for (int k = 0; k <= rank; ++k) {
+    if (k == axis()) shape.push_back(k, 0);
+    if (k < rank) shape.push_back(k, 1);
   }
-  return {this, builder_.reshaped(reduced.symbol, shape)};
+  return {this, builder_.reshaped(reduced.symbol, builder_.made_of(reduced.symbol, shape))};
 }
 
 Value Formula::spread(Value kept) {
-  return {this, builder_.graph().broadcast_to(kept.symbol, builder_.shape(whole()))};
+  return {this, builder_.broadcast(kept.symbol, builder_.like(whole()))};
 }
 
 Value Formula::sum(Value v) {
@@ -223,7 +240,7 @@ Value Formula::sum(Value v) {
 
 Value Formula::sum_all(Value v) {
   std::vector<int> axes;
-  for (int axis = 0; axis < shape(v).size(); ++axis) axes.push_back(axis);
+  for (int axis = 0; axis < builder_.shape(v.symbol).size(); ++axis) axes.push_back(axis);
   return {this, builder_.sum_over(v.symbol, axes)};
 }
 
@@ -238,9 +255,9 @@ Value Formula::sum_to_axis(Value v, int k) {
 }
 
 Value Formula::along_axis(Value v, int k) {
-  AxisList shape = builder_.shape(v.symbol);
-  for (int axis = k + 1; axis < canonical_rank(); ++axis) shape.push_back(1);
-  return {this, builder_.reshaped(v.symbol, shape)};
+  AxisGroups shape = each_axis(builder_.shape(v.symbol).size());
+  for (int axis = k + 1; axis < canonical_rank(); ++axis) shape.push_back(0, 0);
+  return {this, builder_.reshaped(v.symbol, builder_.made_of(v.symbol, shape))};
 }
 
 Value Formula::through_log_softmax(const std::string& loss) {

@@ -55,7 +55,11 @@ class Formula {
   void give(std::size_t k, Value output);
 
   DType dtype(Value v) const { return builder_.dtype(v.symbol); }
-  const AxisList& shape(Value v) const { return builder_.shape(v.symbol); }
+  /// Returns the shape of v. What depends on it holds only for it, and so does the gradient.
+  const AxisList& shape(Value v) const {
+    reads_shapes_ = true;
+    return builder_.shape(v.symbol);
+  }
   Value reshaped(Value v, const AxisList& shape);
   /// Returns the elements begin, begin + step, … along an axis, which may count from the end.
   Value slice(Value v, int axis, std::int64_t begin, std::int64_t count, std::int64_t step = 1);
@@ -92,10 +96,14 @@ class Formula {
 
   /// The outputs of g, as far as they were given.
   const std::vector<TensorSymbol>& outputs() const { return outputs_; }
+  /// Notes that symbols hold only for the shapes of the call's tensors, if the formula has read
+  /// some.
+  void note_shapes_read(std::span<const TensorSymbol> symbols);
 
  private:
   TensorSymbol slot(GradientRow::Kind kind, std::size_t of) const;
   TensorSymbol whole() const;
+  TensorSymbol filled_as(double value, const MadeShape& shape);
   TensorSymbol any_gradient() const;
   Value own_input(std::size_t k, bool is_optional);
   bool is_differentiated(std::size_t k) const;
@@ -106,6 +114,7 @@ class Formula {
   std::vector<TensorSymbol> outputs_;
   std::vector<Value> inputs_;        ///< in differentiate(): symbols that nothing else reads
   std::vector<TensorSymbol> given_;  ///< the outputs that give() got
+  mutable bool reads_shapes_ = false;
 };
 
 /// The formula of an op that `write` writes with other ops.

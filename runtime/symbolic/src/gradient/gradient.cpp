@@ -52,11 +52,18 @@ void check_given(const SymbolicGraph& graph, std::span<const TensorSymbol> symbo
 
 /// Returns zeros of the symbol's form for an empty gradient of it.
 TensorSymbol or_zeros(SymbolicGraph& graph, TensorSymbol gradient, TensorSymbol of) {
-  if (gradient) return gradient;
   const TensorForm& form = graph.form(of);
+  ShapeNote note{ShapeNoteKind::equals, of.index, each_axis(form.shape.size())};
+  if (gradient) {
+    note_shape(graph, gradient, note);
+    return gradient;
+  }
   TensorForm zero(form.dtype, form.shape);
   zero.device = form.device;
-  return graph.zeros(zero);
+  const TensorSymbol zeros = graph.zeros(zero);
+  note.kind = ShapeNoteKind::follows;
+  note_shape(graph, zeros, note);
+  return zeros;
 }
 
 /// Appends the changes of `of`, which are jvp()'s.

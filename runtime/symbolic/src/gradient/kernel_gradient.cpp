@@ -21,19 +21,15 @@ bool takes_axis(const mote_op_definition& op) {
 
 /// The tensors of a call at the op's canonical ranks: the axes that stand for one size are merged.
 struct CanonicalShapes {
-  std::vector<AxisList> inputs;
-  std::vector<AxisList> outputs;
+  std::vector<MadeShape> inputs;
+  std::vector<MadeShape> outputs;
 };
 
-AxisList canonical_shape(const CallOperand& operand, const Runs& runs) {
-  AxisList shape;
-  for (int k = 0; k < operand.meaning->rank; ++k) {
-    std::int64_t extent = 1;
-    const int begin = begin_of(runs, k);
-    for (int axis = 0; axis < runs.count[at(k)]; ++axis) extent *= operand.extent(begin + axis);
-    shape.push_back(extent);
-  }
-  return shape;
+AxisGroups canonical_groups(const CallOperand& operand, const Runs& runs) {
+  AxisGroups groups;
+  for (int k = 0; k < operand.meaning->rank; ++k)
+    groups.push_back(begin_of(runs, k), runs.count[at(k)]);
+  return groups;
 }
 
 class KernelGradient {
@@ -121,12 +117,15 @@ class KernelGradient {
         continue;
       }
       TensorForm form = x ? builder_.form(x) : output_form(of);
+      const TensorSymbol like = x || is_input ? x : call_.outputs[of];
+      MadeShape shape = like ? builder_.like(like) : MadeShape{form.shape};
       if (shapes != nullptr) {
+        shape = is_input ? shapes->inputs[of] : shapes->outputs[of];
         const DLDevice device = form.device;
-        form = {form.dtype, is_input ? shapes->inputs[of] : shapes->outputs[of]};
+        form = {form.dtype, shape.shape};
         form.device = device;
       }
-      inputs[k] = is_zero ? builder_.filled(0, form) : builder_.reshaped(x, form.shape);
+      inputs[k] = is_zero ? builder_.filled(0, form, shape) : builder_.reshaped(x, shape);
     }
     return inputs;
   }
@@ -170,7 +169,7 @@ class KernelGradient {
       const std::size_t of = row_.outputs[k];
       if (is_wanted(of) && outputs[k])
         gradients[of] =
-            builder_.sum_to(outputs[k], builder_.shape(call_.inputs[of]), call_.targets[of]);
+            builder_.sum_to(outputs[k], builder_.like(call_.inputs[of]), call_.targets[of]);
     }
     return gradients;
   }
@@ -191,14 +190,15 @@ class KernelGradient {
     find_runs(op_, call_.command->axis(), operands, runs);
     CanonicalShapes shapes;
     std::size_t next = 0;
-    const auto take = [&] {
-      const AxisList shape = canonical_shape(operands[next], runs[next]);
+    const auto take = [&](TensorSymbol of) {
+      const AxisGroups groups = canonical_groups(operands[next], runs[next]);
+      const AxisList shape = groups.of(tensors[next].shape());
       ++next;
-      return shape;
+      return of ? builder_.made_of(of, groups) : MadeShape{shape};
     };
     for (const TensorSymbol input : call_.inputs)
-      shapes.inputs.push_back(input ? take() : AxisList{});
-    for (std::size_t k = 0; k < call_.outputs.size(); ++k) shapes.outputs.push_back(take());
+      shapes.inputs.push_back(input ? take(input) : MadeShape{});
+    for (const TensorSymbol output : call_.outputs) shapes.outputs.push_back(take(output));
     return shapes;
   }
 
@@ -211,8 +211,8 @@ class KernelGradient {
     std::vector<TensorSymbol> targets(row_.outputs.size());
     for (std::size_t k = 0; k < targets.size(); ++k) {
       const std::size_t of = row_.outputs[k];
-      if (is_wanted(of) && call_.targets[of] && shapes.inputs[of] == forms[k].shape)
-        targets[k] = builder_.try_view(call_.targets[of], {ViewKind::reshape, forms[k].shape});
+      if (is_wanted(of) && call_.targets[of] && shapes.inputs[of].shape == forms[k].shape)
+        targets[k] = builder_.try_reshape(call_.targets[of], shapes.inputs[of]);
     }
     const std::vector<TensorSymbol> outputs =
         builder_.emit(command, inputs, forms, wanted_outputs(), targets);
@@ -224,7 +224,7 @@ class KernelGradient {
       gradients[of] =
           targets[k] ? call_.targets[of]
                      : builder_.into(call_.targets[of],
-                                     builder_.reshaped(summed, builder_.shape(call_.inputs[of])));
+                                     builder_.reshaped(summed, builder_.like(call_.inputs[of])));
     }
     return gradients;
   }

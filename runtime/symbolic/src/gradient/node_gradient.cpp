@@ -58,7 +58,7 @@ std::vector<TensorSymbol> passed_gradient(GraphBuilder& builder, const GradientC
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     if (!is_in(call.wanted, k)) continue;
     const TensorSymbol from = call.gradients.front();
-    const AxisList shape = builder.shape(call.inputs[k]);
+    const MadeShape shape = builder.like(call.inputs[k]);
     if (kind == Passing::cast)
       gradients[k] = builder.dtype(from) == builder.dtype(call.inputs[k]) || call.targets[k]
                          ? builder.into(call.targets[k], from)
@@ -99,6 +99,7 @@ std::vector<TensorSymbol> function_gradient(GraphBuilder& builder, const NamedFu
       fail_graph("gradient of function " + function.name + " for " +
                  builder.graph().text(call.inputs[k]) + ": expected " + to_string(form) + ", got " +
                  to_string(got));
+    builder.expecting(gradients[k], builder.like(call.inputs[k]));
   }
   return gradients;
 }

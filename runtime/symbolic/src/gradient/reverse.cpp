@@ -214,7 +214,7 @@ void Reverse::walk(const ActiveNode& active, Cotangents& cotangents) {
   active.wanted.each([&](std::size_t k) {
     TensorSymbol gradient = gradients[k];
     if (!gradient) {
-      gradient = builder_.filled(0, builder_.form(call.inputs[k]));
+      gradient = builder_.filled_like(0, call.inputs[k]);
     }
     cotangents.add(call.inputs[k], builder_.into(call.targets[k], gradient));
   });
@@ -234,7 +234,7 @@ std::vector<TensorSymbol> Reverse::run(std::span<const TensorSymbol> of,
     });
   for (std::size_t k = 0; k < of.size(); ++k) {
     if (!reached_[k]) continue;
-    const TensorSymbol seed = seeds.empty() ? builder_.filled(1, builder_.form(of[k])) : seeds[k];
+    const TensorSymbol seed = seeds.empty() ? builder_.filled_like(1, of[k]) : seeds[k];
     cotangents.add(of[k], builder_.into(cotangents.target(of[k]), seed));
   }
   for (std::size_t n = active_.size(); n-- > 0;) walk(active_[n], cotangents);

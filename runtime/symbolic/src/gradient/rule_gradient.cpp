@@ -69,7 +69,7 @@ std::optional<GradientCall> inner_call(GraphBuilder& builder, const GradientCall
     const TensorSymbol like = like_input(call, row, base, k);
     if (!like) return std::nullopt;
     inner.inputs[k] =
-        build ? builder.filled(std::numeric_limits<double>::quiet_NaN(), builder.form(like)) : like;
+        build ? builder.filled_like(std::numeric_limits<double>::quiet_NaN(), like) : like;
   }
   return inner;
 }
@@ -110,9 +110,12 @@ std::vector<TensorSymbol> formula_gradient(GraphBuilder& builder, const Gradient
     if (!f.outputs()[k])
       throw InternalError(std::string(row.row->op) + ": its formula does not give all gradients");
     of.push_back(f.outputs()[k]);
-    seeds.push_back(builder.sum_to(call.gradients[k], builder.shape(of.back())));
+    seeds.push_back(builder.sum_to(call.gradients[k], builder.like(of.back())));
   }
-  return differentiate_new(builder, first_symbol, first_node, of, seeds, wanted_inputs(call));
+  const std::vector<TensorSymbol> gradients =
+      differentiate_new(builder, first_symbol, first_node, of, seeds, wanted_inputs(call));
+  f.note_shapes_read(gradients);
+  return gradients;
 }
 
 /// f is linear in a and in b, so the slope of its gradient g along a is g with a change in its
@@ -129,7 +132,7 @@ void add_bilinear_curvature(GraphBuilder& builder, const GradientCall& call, con
     const std::vector<TensorForm> forms = builder.infer_forms(*call.command, inputs);
     const TensorSymbol gradient =
         builder.emit(*call.command, inputs, forms, mask_bit(output))[output];
-    gradients[own] = builder.sum_to(gradient, builder.shape(call.inputs[own]));
+    gradients[own] = builder.sum_to(gradient, builder.like(call.inputs[own]));
   }
 }
 
@@ -147,7 +150,7 @@ std::vector<TensorSymbol> by_rule(GraphBuilder& builder, const GradientCall& cal
     const std::vector<TensorSymbol> along = tangents(builder, call, row, rule.tangent);
     for (std::size_t k = 0; k < row.inputs.size(); ++k)
       if (is_in(of_gradients, k) && row.inputs[k].kind == Kind::gradient)
-        gradients[k] = builder.sum_to(along[row.inputs[k].of], builder.shape(call.inputs[k]));
+        gradients[k] = builder.sum_to(along[row.inputs[k].of], builder.like(call.inputs[k]));
   }
   if (rule.curvature == Curvature::bilinear) add_bilinear_curvature(builder, call, row, gradients);
   return gradients;
@@ -197,10 +200,12 @@ std::vector<TensorSymbol> rule_gradient(GraphBuilder& builder, const GradientCal
       const TensorSymbol output = written[facts.base->outputs[n]];
       if (!call.gradients[n] || !output) continue;
       of.push_back(output);
-      seeds.push_back(builder.sum_to(call.gradients[n], builder.shape(output)));
+      seeds.push_back(builder.sum_to(call.gradients[n], builder.like(output)));
     }
     gradients =
         differentiate_new(builder, first_symbol, first_node, of, seeds, wanted_inputs(call));
+    for (const TensorSymbol gradient : gradients)
+      if (gradient) builder.holding_like(gradient, written);
   }
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     if (!is_in(call.wanted, k)) gradients[k] = {};

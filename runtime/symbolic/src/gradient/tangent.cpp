@@ -69,7 +69,7 @@ class TangentOf {
   TensorSymbol reduction() {
     const mote_op_definition& op = call_.command->definition();
     const TensorSymbol gy = call_.inputs[gradient_slot()];
-    const TensorSymbol ones = builder_.filled(1, builder_.form(gy));
+    const TensorSymbol ones = builder_.filled_like(1, gy);
     std::vector<TensorSymbol> terms;
     for (std::size_t k = 0; k < call_.gradients.size(); ++k) {
       if (!change(k)) continue;
@@ -81,7 +81,7 @@ class TangentOf {
       for (int axis = 0; axis < x.rank; ++axis)
         if (axis + extra >= 0 && !has_axis(op.inputs[gradient_slot()], x.axes[axis]))
           axes.push_back(axis + extra);
-      terms.push_back(builder_.reshaped(builder_.sum_over(product, axes), builder_.shape(gy)));
+      terms.push_back(builder_.reshaped(builder_.sum_over(product, axes), builder_.like(gy)));
     }
     return builder_.sum(terms);
   }
@@ -109,7 +109,7 @@ class TangentOf {
   /// Returns zeros of the form of g's output for input k of f.
   TensorSymbol no_change(std::size_t k) {
     const std::size_t output = *row_.output_of(k);
-    if (call_.outputs[output]) return builder_.filled(0, builder_.form(call_.outputs[output]));
+    if (call_.outputs[output]) return builder_.filled_like(0, call_.outputs[output]);
     const std::vector<TensorForm> forms = builder_.infer_forms(*call_.command, call_.inputs);
     return builder_.filled(0, forms[output]);
   }
@@ -156,7 +156,9 @@ class TangentOf {
     const TensorSymbol picked =
         builder_.reshaped(builder_.op("gather", {builder_.reshaped(change, {1, count, 1}),
                                                  builder_.reshaped(indices, {results})}),
-                          shape);
+                          builder_.like(call_.inputs[gy_slot]));
+    // Whether a window is empty depends on the shape of x.
+    builder_.holding(picked, own(Kind::input, 0));
     if (!has_empty_window(builder_.shape(own(Kind::input, 0)), shape)) return picked;
     // There the index is -1, which stands for the last element.
     const TensorSymbol is_empty = builder_.op("less", {indices, builder_.number(0, indices)});
@@ -190,12 +192,12 @@ class TangentOf {
 
   /// A place of y is a product, or the greatest or least, of the element of x and of updates.
   TensorSymbol scattered() {
-    const TensorSymbol ones = builder_.filled(1, builder_.form(call_.inputs[gradient_slot()]));
+    const TensorSymbol ones = builder_.filled_like(1, call_.inputs[gradient_slot()]);
     const auto scaled = [&](std::size_t k) {
       const std::size_t output = *row_.output_of(k);
       return builder_.op("mul", {g(output, ones), change(output)});
     };
-    TensorSymbol sum = change_of(0) ? scaled(0) : builder_.filled(0, builder_.form(ones));
+    TensorSymbol sum = change_of(0) ? scaled(0) : builder_.filled_like(0, ones);
     if (!change_of(2)) return sum;
     const std::string op = row_.row->op;
     const std::string add = op.substr(0, op.rfind('_')) + "_add";

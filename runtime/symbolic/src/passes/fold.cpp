@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "dependency_cache.h"
 #include "mote/runtime/status.h"
@@ -15,6 +18,7 @@
 #include "passes/kernels.h"
 #include "passes/registered.h"
 #include "passes/substitute.h"
+#include "shape_notes.h"
 
 namespace mote {
 namespace {
@@ -128,6 +132,7 @@ class Folder {
       if (!inputs[i] || inputs[i]->device().device_type != kDLCPU) return false;
       read[i] = &*inputs[i];
     }
+    const std::vector<std::uint32_t> shapes = shapes_of(node.inputs);
     std::vector<Tensor> outputs(node.outputs.size());
     std::vector<Tensor*> written(node.outputs.size());
     for (std::size_t o = 0; o < outputs.size(); ++o) {
@@ -145,8 +150,33 @@ class Folder {
       return false;
     }
     for (std::size_t o = 0; o < outputs.size(); ++o)
-      if (node.outputs[o] != kNoIndex) values_.insert_or_assign(node.outputs[o], outputs[o]);
+      if (node.outputs[o] != kNoIndex) {
+        values_.insert_or_assign(node.outputs[o], outputs[o]);
+        if (!shapes.empty()) shapes_.insert_or_assign(node.outputs[o], shapes);
+      }
     return true;
+  }
+
+  /// Returns the symbols whose shapes those of the inputs follow from: the result holds only for
+  /// these.
+  std::vector<std::uint32_t> shapes_of(std::span<const std::uint32_t> inputs) const {
+    std::set<std::uint32_t> shapes;
+    for (std::uint32_t symbol : inputs) {
+      if (symbol == kNoIndex) continue;
+      for (;; symbol = graph_.symbols()[symbol].base) {
+        for (const ShapeNote& note : shape_notes(graph_, symbol)) shapes.insert(note.of);
+        if (graph_.symbols()[symbol].kind != SymbolOrigin::view) break;
+      }
+      if (const auto known = shapes_.find(symbol); known != shapes_.end())
+        shapes.insert(known->second.begin(), known->second.end());
+    }
+    return {shapes.begin(), shapes.end()};
+  }
+
+  void note_shapes(std::uint32_t constant, std::uint32_t result) {
+    if (const auto shapes = shapes_.find(result); shapes != shapes_.end())
+      for (const std::uint32_t of : shapes->second)
+        note_shape(graph_, graph_.at(constant), {ShapeNoteKind::stays, of});
   }
 
   /// Gives the results that are still read their values; an output of the graph becomes a copy.
@@ -160,10 +190,14 @@ class Folder {
     Substitution substitution(graph_);
     for (const std::uint32_t result : results_) {
       if (!is_used[result]) continue;
-      if (is_output_[result])
-        substitution.add(result, graph_.constant({}, values_.at(result)).index);
-      else
+      if (is_output_[result]) {
+        const std::uint32_t constant = graph_.constant({}, values_.at(result)).index;
+        note_shapes(constant, result);
+        substitution.add(result, constant);
+      } else {
         graph_.make_constant(graph_.at(result), values_.at(result));
+        note_shapes(result, result);
+      }
     }
     substitution.apply();
   }
@@ -175,6 +209,8 @@ class Folder {
   std::vector<bool> is_output_;                       ///< by symbol
   std::vector<bool> is_ordered_;                      ///< by node: order() names it
   std::unordered_map<std::uint32_t, Tensor> values_;  ///< by root, as far as they are known
+  /// By such a root: the symbols for whose shapes the value holds.
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> shapes_;
   /// The nodes that write each root, once it is asked for: nothing changes while nodes are
   /// computed.
   std::shared_ptr<const IndexLists> written_;

@@ -254,8 +254,11 @@ class SymbolicGraph {
 
   /// Returns a copy for inputs of other shapes: everything that follows from them is inferred anew.
   /// A slice that took a whole axis takes the whole new one; a reshape keeps how axes are merged or
-  /// split; a tensor that only views write takes the new shape of those that had its old shape.
-  /// Throws StatusError, with the symbol, where a shape does not follow or does not fit.
+  /// split; a tensor that only views or a fill write, and what repeats a tensor, take the new shape
+  /// of those that had their old shape. What gradient() has added is what it adds for these shapes.
+  /// Throws StatusError, with the symbol or the node, where a shape does not follow, may follow in
+  /// two ways (an extent of 1 next to others that is reshaped, an extent that is equal to one that
+  /// changes), or does not fit, and where a gradient would have other nodes.
   SymbolicGraph with_forms(std::span<const std::pair<TensorSymbol, TensorForm>> inputs) const;
 
   // ---- reading; a handle of another graph throws StatusError
