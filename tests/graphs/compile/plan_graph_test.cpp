@@ -162,5 +162,31 @@ TEST(Compile, PlanningOnStreamsTakesNoQuadraticTime) {
   EXPECT_LT(ratio, 30);
 }
 
+/// Returns the processor time of a plan of a chain of n nodes whose values are all asked for.
+double seconds_of_asked(int n, bool are_bound, Context& context) {
+  SymbolicGraph g("asked");
+  TensorSymbol y = g.input("x", {DType::f32, {3}});
+  std::vector<TensorSymbol> values;
+  const Command tanh("tanh");
+  for (int k = 0; k < n; ++k) values.push_back(y = g.add(tanh, {y}));
+  g.set_outputs(values);
+  CompileOptions options;
+  options.order = EvaluationOrder::program;
+  if (are_bound) options.bound = values;
+  return test::cpu_seconds([&] { plan_graph(g, options, context); });
+}
+
+TEST(Compile, ManyOutputsTakeNoQuadraticTime) {
+  Context context;
+  for (const bool are_bound : {false, true}) {
+    const int few = are_bound ? 2000 : 10000;
+    double ratio = 1000;  // of sixteen times as many outputs
+    for (int round = 0; round < 5 && ratio > 24; ++round)
+      ratio = std::min(ratio, seconds_of_asked(16 * few, are_bound, context) /
+                                  seconds_of_asked(few, are_bound, context));
+    EXPECT_LT(ratio, 32) << are_bound;
+  }
+}
+
 }  // namespace
 }  // namespace mote

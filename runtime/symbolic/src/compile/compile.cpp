@@ -4,9 +4,13 @@
 #include "mote/symbolic/compile.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "borrow.h"
 #include "compile/build.h"
@@ -149,7 +153,7 @@ class Compiler {
       fail_graph("compile: " + source_.name() + " has no outputs, and none are asked for");
     for (const TensorSymbol symbol : asked) {
       source_.info(symbol);
-      if (std::ranges::find(asked_, symbol.index) == asked_.end()) asked_.push_back(symbol.index);
+      if (positions_.emplace(symbol.index, asked_.size()).second) asked_.push_back(symbol.index);
     }
     std::vector<TensorSymbol> outputs;
     for (const std::uint32_t index : asked_) outputs.push_back(graph_.at(index));
@@ -166,32 +170,37 @@ class Compiler {
     for (const PassReport& report :
          apply_passes_here(graph_, names, {.context = &context_, .inexact = options_.inexact}))
       compiled_->report.passes.push_back(report.text);
-    for (const TensorSymbol symbol : options_.bound) own_memory(symbol);
+    own_memory();
     now_ = graph_.output_indices();
     for (const TensorSymbol symbol : options_.bound)
       bound_now_.push_back(now_[position_of(symbol)]);
   }
 
-  std::size_t position_of(TensorSymbol asked) const {
-    return static_cast<std::size_t>(std::ranges::find(asked_, asked.index) - asked_.begin());
-  }
+  std::size_t position_of(TensorSymbol asked) const { return positions_.at(asked.index); }
 
-  /// Adds a copy where passes have found that a bound output is an input, a constant, a view, or
+  /// Adds copies where passes have found that a bound output is an input, a constant, a view, or
   /// equal to another output: its memory is the caller's, and no node would write there.
-  void own_memory(TensorSymbol symbol) {
-    const std::size_t position = position_of(symbol);
+  void own_memory() {
+    if (options_.bound.empty()) return;
     std::vector<TensorSymbol> outputs = graph_.outputs();
-    const TensorSymbol now = outputs[position];
-    const bool is_shared =
-        std::ranges::count(outputs, now) > 1 ||
-        (graph_.producer(now) && graph_.info(graph_.producer(now)).kind == NodeKind::control);
-    if (!is_shared && graph_.producer(now) && graph_.info(now).root == now.index) return;
-    if (!is_shared && graph_.info(now).kind == SymbolOrigin::zeros &&
-        !writers(graph_)[now.index].empty())
-      return;
-    const TensorSymbol own = graph_.tensor(source_.form(symbol));
-    graph_.copy(now, own);
-    outputs[position] = own;
+    std::unordered_map<std::uint32_t, std::size_t> counts;
+    for (const TensorSymbol output : outputs) ++counts[output.index];
+    std::optional<IndexLists> written;
+    for (const TensorSymbol symbol : options_.bound) {
+      TensorSymbol& now = outputs[position_of(symbol)];
+      const NodeSymbol producer = graph_.producer(now);
+      const bool is_shared =
+          counts[now.index] > 1 || (producer && graph_.info(producer).kind == NodeKind::control);
+      if (!is_shared && producer && graph_.info(now).root == now.index) continue;
+      if (!is_shared && graph_.info(now).kind == SymbolOrigin::zeros) {
+        if (!written) written = writers(graph_);
+        if (!(*written)[now.index].empty()) continue;
+      }
+      const TensorSymbol own = graph_.tensor(source_.form(symbol));
+      graph_.copy(now, own);
+      --counts[now.index];
+      now = own;
+    }
     graph_.set_outputs(outputs);
   }
 
@@ -314,6 +323,7 @@ class Compiler {
   std::optional<LargestShapes>* largest_;
   SymbolicGraph graph_;
   std::unique_ptr<CompiledGraph> compiled_ = std::make_unique<CompiledGraph>();
+  std::unordered_map<std::uint32_t, std::size_t> positions_;  ///< in asked_
   std::vector<std::uint32_t> asked_;      ///< the symbols that are asked for, of the source
   std::vector<std::uint32_t> now_;        ///< the symbols that hold their values after the passes
   std::vector<std::uint32_t> bound_now_;  ///< those of bound outputs
