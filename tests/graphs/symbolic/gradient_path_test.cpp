@@ -205,5 +205,24 @@ TEST(Gradient, OfManySlicesTakesLinearTime) {
   EXPECT_LE(large, 25 * small);
 }
 
+/// The time of the gradient of what n columns of one tensor give, as columns of another.
+double seconds_of_columns(int n) {
+  SymbolicGraph g;
+  const TensorSymbol x = g.input("x", {DType::f32, {3, n}});
+  const TensorSymbol t = g.tensor({DType::f32, {3, n}});
+  const Command tanh("tanh");
+  for (int k = 0; k < n; ++k)
+    g.write(tanh, std::vector{g.slice(x, 1, k, 1)}, std::vector{g.slice(t, 1, n - 1 - k, 1)});
+  const TensorSymbol y = g.add("sum axis=0", {t});
+  return test::cpu_seconds([&] { gradient(g, {y}, {x}); });
+}
+
+TEST(Gradient, OfManyColumnsTakesLinearTime) {
+  seconds_of_columns(500);
+  const double small = seconds_of_columns(1000);
+  const double large = seconds_of_columns(10000);
+  EXPECT_LE(large, 25 * small);
+}
+
 }  // namespace
 }  // namespace mote

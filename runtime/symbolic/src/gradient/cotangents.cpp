@@ -76,10 +76,12 @@ TensorSymbol Cotangents::pulled(TensorSymbol read, TensorSymbol carrier, TensorS
 TensorSymbol Cotangents::seen_as(TensorSymbol symbol, TensorSymbol tensor) {
   for (const std::uint32_t view : regions_.views_to(symbol.index)) {
     const ViewStep step = graph_.view_step(graph_.at(view));
-    const MadeShape shape = builder_.like(graph_.at(view));
-    tensor = step.kind == ViewKind::reshape     ? builder_.reshaped(tensor, shape)
-             : step.kind == ViewKind::broadcast ? builder_.broadcast(tensor, shape)
-                                                : graph_.view(tensor, step);
+    if (step.kind == ViewKind::reshape)
+      tensor = builder_.reshaped(tensor, builder_.like(graph_.at(view)));
+    else if (step.kind == ViewKind::broadcast)
+      tensor = builder_.broadcast(tensor, builder_.like(graph_.at(view)));
+    else
+      tensor = graph_.view(tensor, step);
   }
   return tensor;
 }
@@ -109,7 +111,7 @@ Cotangents::Slot& Cotangents::slot_of_part(Parts& parts, TensorSymbol carrier) {
   }
   std::size_t layer = 0;
   while (layer < parts.layers.size() && parts.layers[layer].regions.overlaps(region)) ++layer;
-  if (layer == parts.layers.size()) parts.layers.emplace_back();
+  if (layer == parts.layers.size()) parts.layers.push_back({.regions = RegionIndex(parts.form)});
   parts.layers[layer].regions.add(region, static_cast<std::uint32_t>(parts.slots.size()));
   parts.layers[layer].elements += element_count(region.form);
   parts.slots.push_back({.symbol = carrier, .layer = layer});
