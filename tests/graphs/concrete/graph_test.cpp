@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -106,6 +108,20 @@ TEST(Graph, APartIsWhatLiesBetween) {
   EXPECT_EQ(ran({1, 4}, {5}), (std::vector<int>{1, 3, 4, 5}));
   EXPECT_EQ(ran({1}, {4}), std::vector<int>{});
   EXPECT_EQ(ran({6}, {6}), std::vector<int>{6});
+}
+
+TEST(Graph, AViewOutsideItsTensorNamesTheBytes) {
+  Graph g;
+  const GraphTensor x = g.placeholder(f32({8}), "x");
+  expect_error(MOTE_INVALID, "takes the bytes from 4 to 36 of that, it has those from 0 to 32",
+               [&] { g.view(x, 4, f32({8})); });
+  expect_error(MOTE_INVALID, "takes the bytes from -4 to 28 of that",
+               [&] { g.view(x, -4, f32({8})); });
+  expect_error(MOTE_INVALID, "takes the bytes from -12 to 4 of that", [&] {
+    g.view(x, 0, {DType::f32, {4}, {-1}});
+  });
+  expect_error(MOTE_INVALID, "to 9223372036854775807 + 32 of that",
+               [&] { g.view(x, std::numeric_limits<std::int64_t>::max(), f32({8})); });
 }
 
 TEST(Graph, APlaceholderMovesPointersOnly) {

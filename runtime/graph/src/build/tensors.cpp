@@ -109,10 +109,15 @@ GraphTensor Graph::view(GraphTensor of, std::int64_t byte_offset, const TensorFo
   };
   const ViewPlaces& outer = whole.form->locations;
   const ViewPlaces& inner = record.form->locations;  // strides below 0 reach bytes before the first
+  const auto moved = [&](std::int64_t place) {
+    std::int64_t sum = 0;
+    if (!__builtin_add_overflow(place, byte_offset, &sum)) return std::to_string(sum);
+    return std::to_string(byte_offset) + " + " + std::to_string(place);
+  };
   if (byte_offset < outer.low - inner.low || byte_offset > outer.high - inner.high)
-    refuse(what() + " takes the bytes from " + std::to_string(inner.low) + " to " +
-           std::to_string(inner.high) + " of that, it has those from " + std::to_string(outer.low) +
-           " to " + std::to_string(outer.high));
+    refuse(what() + " takes the bytes from " + moved(inner.low) + " to " + moved(inner.high) +
+           " of that, it has those from " + std::to_string(outer.low) + " to " +
+           std::to_string(outer.high));
   const DLDevice device = whole.form->form.device;
   if (form.device.device_type != device.device_type || form.device.device_id != device.device_id)
     refuse(what() + " is on another device than it");
