@@ -62,6 +62,19 @@ TEST(GraphCommand, AGradientIsNamedByBothSymbols) {
   ASSERT_EQ(g.outputs().size(), 3U);
   EXPECT_EQ(g.info(g.outputs()[1]).name, "loss/w");
   EXPECT_EQ(g.info(g.outputs()[2]).name, "loss/b");
+  expect_refused("show " + kMlp + " --grad loss:w,b,w", "--grad loss:w,b,w: w is named twice");
+}
+
+TEST(GraphCommand, EqualGradientsHaveTheirNames) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("sum.graph",
+                                        "graph sum(a f32[2], b f32[2]) -> (y)\n"
+                                        "  y = add(a, b)\n");
+  const std::string out = folder.path() / "out.npz";
+  good_graph("run " + file + " --grad y -o " + out);
+  const NamedTensors values = read_npz(out);
+  EXPECT_EQ(values.size(), 3U);
+  for (const char* name : {"y", "y/a", "y/b"}) EXPECT_TRUE(values.contains(name)) << name;
 }
 
 TEST(GraphCommand, PlanSaysWhereMemoryIsAndDrawsIt) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -68,6 +69,19 @@ Tensor laid_out(const SymbolicGraph& graph, TensorSymbol symbol, const Tensor& t
   return result;
 }
 
+/// Gives the gradient that name. One that has a name, as two equal ones are the same symbol, is
+/// seen by a view of that name.
+TensorSymbol named(SymbolicGraph& graph, TensorSymbol gradient, const std::string& name) {
+  if (graph.has(name)) return gradient;
+  if (graph.info(gradient).name.empty()) {
+    graph.rename(gradient, name);
+    return gradient;
+  }
+  AxisList same;
+  for (int axis = 0; axis < graph.form(gradient).shape.size(); ++axis) same.push_back(axis);
+  return graph.view(gradient, {ViewKind::permute, same}, name);
+}
+
 }  // namespace
 
 std::string read_text(const std::string& path) {
@@ -118,7 +132,12 @@ void add_gradient(SymbolicGraph& graph, const std::string& wanted) {
   const TensorSymbol of = graph.find(wanted.substr(0, colon));
   std::vector<TensorSymbol> wrt;
   if (colon < wanted.size()) {
-    for (const std::string& name : split(wanted.substr(colon + 1))) wrt.push_back(graph.find(name));
+    for (const std::string& name : split(wanted.substr(colon + 1))) {
+      const TensorSymbol symbol = graph.find(name);
+      if (std::ranges::find(wrt, symbol) != wrt.end())
+        throw Error(fmt::format("--grad {}: {} is named twice", wanted, name));
+      wrt.push_back(symbol);
+    }
   } else {
     for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
       const SymbolInfo& info = graph.symbols()[k];
@@ -130,8 +149,7 @@ void add_gradient(SymbolicGraph& graph, const std::string& wanted) {
   std::vector<TensorSymbol> outputs = graph.outputs();
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     const std::string name = graph.text(of) + "/" + graph.text(wrt[k]);
-    if (graph.info(gradients[k]).name.empty() && !graph.has(name)) graph.rename(gradients[k], name);
-    outputs.push_back(gradients[k]);
+    outputs.push_back(named(graph, gradients[k], name));
   }
   graph.set_outputs(outputs);
 }
