@@ -123,6 +123,14 @@ TEST(GraphCommand, PlanReadsAndWritesMinimalloc) {
   EXPECT_EQ(json::parse(beyond.out).at("fits"), false);
   expect_refused("plan " + folder.write("bad.csv", "id,lower\n"), "bad.csv: ");
   expect_refused("plan " + kMlp + " --capacity 9", "--capacity and -o are for FILE.csv");
+  for (const char* capacity : {"-7", "0", "1.5", "x", "18446744073709551616"})
+    expect_refused("plan " + in + " --capacity=" + capacity,
+                   "capacity '" + std::string(capacity) + "': expected a whole number");
+  for (const char* option : {"--grad y", "--streams 2", "--separate", "--not-in-place", "--inexact",
+                             "--without-nan", "--inputs in.npz", "--plugin a.so"}) {
+    const std::string name = std::string(option).substr(0, std::string(option).find(' '));
+    expect_refused("plan " + in + " " + option, name + " is for a graph, and " + in);
+  }
 }
 
 TEST(GraphCommand, RunGivesWhatTheNodesGive) {
@@ -294,6 +302,8 @@ TEST(GraphCommand, MistakesAreOneLineAndExitTwo) {
   expect_refused("show /tmp", "/tmp: cannot be read");
   expect_refused("run " + kMlp + " --streams 0", "--streams: Value 0 not in range 1 to 64");
   expect_refused("run " + kMlp + " --repeat 0", "--repeat: Value 0 not in range");
+  for (const char* command : {"run ", "check "})
+    expect_refused(command + kMlp + " --seed=-1", "seed '-1': expected a whole number");
   expect_refused("show " + kMlp + " --grad nothing", "mlp has no symbol 'nothing'");
   expect_refused("show " + kMlp + " --grad loss:w,nothing", "mlp has no symbol 'nothing'");
   expect_refused("show " + kMlp + " --grad t", "t is i64[4], expected reals");

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "array_text.h"
 #include "commands.h"
@@ -17,6 +22,7 @@
 #include "mote/base/error.h"
 #include "mote/graph/picture.h"
 #include "mote/npz/npz.h"
+#include "mote/oracle/quantity.h"
 #include "mote/runtime/plugins.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
@@ -35,10 +41,10 @@ struct GraphArguments {
   bool json = false;
   std::string html;
   std::string inputs;
-  std::uint64_t seed = 0;
+  std::string seed = "0";
   int repeat = 1;
   std::string output;
-  std::uint64_t capacity = 0;
+  std::string capacity;
   std::string trace;
   bool whole = false;
   bool separate = false;
@@ -96,13 +102,36 @@ int show(const GraphArguments& options) {
   return 0;
 }
 
+std::uint64_t seed_of(const GraphArguments& options) {
+  return parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
+}
+
+/// Refuses options of graphs for blocks, which are no graph.
+void check_block_options(const GraphArguments& options) {
+  const std::pair<const char*, bool> of_graphs[] = {
+      {"--grad", !options.grad.empty()},      {"--streams", options.streams != 1},
+      {"--separate", options.separate},       {"--not-in-place", options.not_in_place},
+      {"--plugin", !options.plugins.empty()}, {"--inexact", options.inexact},
+      {"--without-nan", options.without_nan}, {"--inputs", !options.inputs.empty()}};
+  for (const auto& [name, is_given] : of_graphs)
+    if (is_given)
+      throw Error(
+          fmt::format("graph plan: {} is for a graph, and {} has blocks", name, options.file));
+}
+
 int plan(const GraphArguments& options) {
-  if (options.file.ends_with(".csv"))
-    return plan_memory_file(options.file, {.capacity = options.capacity,
+  if (options.file.ends_with(".csv")) {
+    check_block_options(options);
+    const std::uint64_t capacity = options.capacity.empty()
+                                       ? 0
+                                       : parse_whole("capacity", options.capacity, 1,
+                                                     std::numeric_limits<std::uint64_t>::max());
+    return plan_memory_file(options.file, {.capacity = capacity,
                                            .json = options.json,
                                            .html = options.html,
                                            .output = options.output});
-  if (options.capacity > 0 || !options.output.empty())
+  }
+  if (!options.capacity.empty() || !options.output.empty())
     throw Error("graph plan: --capacity and -o are for FILE.csv");
   Context context(context_of(options));
   const SymbolicGraph graph = graph_of(options, context);
@@ -137,7 +166,7 @@ int run(const GraphArguments& options) {
   Executable executable = compile(graph, compile_options(options), context);
   GraphTrace trace;
   if (!options.trace.empty()) executable.graph().trace_to(&trace);
-  for (const auto& [symbol, tensor] : graph_inputs(graph, options.inputs, options.seed).tensors)
+  for (const auto& [symbol, tensor] : graph_inputs(graph, options.inputs, seed_of(options)).tensors)
     executable.bind(symbol, tensor);
   StatusLine status(!options.json);
   const auto runs = static_cast<std::size_t>(options.repeat);
@@ -198,7 +227,8 @@ int check(const GraphArguments& options) {
   const auto watch = [&](std::size_t k) {
     if (status.is_due()) status.show(progress_bar(k, settings.size()) + ": " + settings[k].text);
   };
-  const GraphReference reference = graph_reference(graph, options.inputs, options.seed, context);
+  const GraphReference reference =
+      graph_reference(graph, options.inputs, seed_of(options), context);
   const auto found = check_graph(graph, reference, settings, context, watch);
   status.clear();
   for (const std::string& reason : reference.refused)
