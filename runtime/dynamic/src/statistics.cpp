@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says what a graph consists of, and why memory is kept.
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <variant>
 #include <vector>
 
+#include "graph_work.h"
 #include "state.h"
 
 namespace mote {
@@ -104,7 +106,9 @@ std::string text_of(const Step& step) {
     return to_string((*kernel)->command);
   if (const auto* function = std::get_if<FunctionWork>(&step.work)) return function->function->name;
   if (const auto* view = std::get_if<ViewStep>(&step.work)) return name(view->kind);
-  return std::holds_alternative<Conversion>(step.work) ? "a conversion" : "a graph";
+  if (const auto* graph = std::get_if<std::shared_ptr<GraphWork>>(&step.work))
+    return "graph " + (*graph)->graph.name();
+  return "a conversion";
 }
 
 }  // namespace trace

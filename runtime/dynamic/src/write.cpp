@@ -34,12 +34,13 @@ bool share_elements(const Tensor& a, const Tensor& b) {
   return share_bytes(locations(a), locations(b));
 }
 
-/// Returns what needs the elements of the value's memory, for messages; empty if nothing does.
-std::string reader_of(const State& state, const Value& value) {
+/// Returns the step that needs elements of the value's memory, for messages; empty if none does.
+std::string step_that_reads(const State& state, const Value& value) {
   for (const Step* step = state.steps; step != nullptr; step = step->next) {
     const auto reads = [&](const Value* read, bool is_pinned) {
-      return read != nullptr && is_pinned && read->tensor &&
-             share_elements(*read->tensor, *value.tensor);
+      return read != nullptr && is_pinned &&
+             (read == &value ||
+              (read->tensor && value.tensor && share_elements(*read->tensor, *value.tensor)));
     };
     for (std::size_t k = 0; k < step->inputs.size(); ++k)
       if (reads(step->inputs[k], state.pin_count(*step, k) > 0))
@@ -48,6 +49,12 @@ std::string reader_of(const State& state, const Value& value) {
       if (reads(step->outputs[k], is_in(step->pinned_outputs, k)))
         return "the gradient of " + text_of(*step) + " reads it";
   }
+  return "";
+}
+
+/// Returns what needs the elements of the value's memory, for messages; empty if nothing does.
+std::string reader_of(const State& state, const Value& value) {
+  if (std::string step = step_that_reads(state, value); !step.empty()) return step;
   // A value without a variable has memory because something needs it.
   bool is_needed = value.pins > 0;
   for (const Value* other = state.all_values; other != nullptr; other = other->next) {
@@ -342,9 +349,11 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
 Ref<Value> State::run_over(Handle& handle, const Command& command, std::span<Value* const> inputs,
                            std::size_t k, bool is_required) {
   Value& old = *inputs[k];
+  // The op that reads the old value says more than that another reason comes first.
   const auto refuse = [&](const std::string& why) {
-    if (is_required) fail(to_string(command) + " cannot write over its input: " + why);
-    return Ref<Value>();
+    if (!is_required) return Ref<Value>();
+    const std::string reader = step_that_reads(*this, old);
+    fail(to_string(command) + " cannot write over its input: " + (reader.empty() ? why : reader));
   };
   const Ref<Kernel> kernel = kernels.find(command, inputs, std::nullopt);
   BoundCall* call = kernels.in_place(*kernel, k);

@@ -95,19 +95,7 @@ ChainCost chain_cost(int nodes, bool with_gradient, Context& context) {
   return cost;
 }
 
-double budget_seconds(int nodes, std::size_t part, Context& context) {
-  SymbolicGraph g("chain");
-  const TensorSymbol first = g.input("x", {DType::f32, {16, 16}});
-  TensorSymbol x = first;
-  for (int k = 0; k < nodes; ++k) x = g.add("tanh", {x});
-  g.set_outputs({x, gradient(g, {x}, {first})[0]});
-  const std::size_t budget = plan_graph(g, {}, context).arena_bytes / part;
-  const double start = cpu_seconds();
-  checkpoint(g, std::vector{x}, {.policy = CheckpointPolicy::budget, .budget = budget});
-  return cpu_seconds() - start;
-}
-
-double refusal_ratio(int nodes, Context& context) {
+BudgetCost budget_cost(int nodes, Context& context) {
   SymbolicGraph g("chain");
   const TensorSymbol first = g.input("x", {DType::f32, {16, 16}});
   TensorSymbol x = first;
@@ -119,17 +107,27 @@ double refusal_ratio(int nodes, Context& context) {
                {.policy = CheckpointPolicy::binomial, .slots = slots});
     return plan_graph(other, {}, context).arena_bytes;
   };
-  const std::size_t budget = planned(1) - 1;  // one slot needs least
-  double start = cpu_seconds();
+  /// Returns the seconds, and whether the budget was met.
+  const auto fitted = [&](std::size_t budget) {
+    SymbolicGraph other = g;
+    const double start = cpu_seconds();
+    bool is_met = true;
+    try {
+      checkpoint(other, std::vector{other.at(x.index)},
+                 {.policy = CheckpointPolicy::budget, .budget = budget});
+    } catch (const StatusError&) {
+      is_met = false;
+    }
+    return std::pair(cpu_seconds() - start, is_met);
+  };
+  const std::size_t least = planned(1);  // one slot needs least
+  const double start = cpu_seconds();
   planned(std::bit_width(static_cast<unsigned>(nodes)));
   const double attempt = cpu_seconds() - start;
-  start = cpu_seconds();
-  try {
-    checkpoint(g, std::vector{x}, {.policy = CheckpointPolicy::budget, .budget = budget});
-  } catch (const StatusError&) {
-    return (cpu_seconds() - start) / attempt;
-  }
-  return std::numeric_limits<double>::infinity();
+  const auto [meet, is_met] = fitted(plan_graph(g, {}, context).arena_bytes / 50);
+  const auto [refuse, is_not_refused] = fitted(least - 1);
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  return {is_met ? meet / attempt : kNever, is_not_refused ? kNever : refuse / attempt};
 }
 
 double dispatch_nanoseconds(Context& context) {

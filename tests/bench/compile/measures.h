@@ -20,10 +20,6 @@ struct ChainCost {
   double seconds() const { return build + gradient + compile; }
 };
 ChainCost chain_cost(int nodes, bool with_gradient, Context& context);
-/// Returns the seconds, of the process on the CPU, in which a chain with its gradient is fitted
-/// into that part of the memory that it needs.
-double budget_seconds(int nodes, std::size_t part, Context& context);
-
 /// A network's memory, compiled for one stream.
 struct NetworkMemory {
   std::string name;
@@ -55,10 +51,13 @@ struct SequenceCost {
 SequenceCost sequence_cost(std::int64_t steps, std::int64_t rows, std::int64_t width, int rounds,
                            std::int64_t checkpoints, Context& context);
 
-/// Returns how long it takes to refuse a budget for a chain of that many nodes that is one byte
-/// less than the least that any checkpoints need, over the time to make and plan checkpoints with
-/// log2(n) slots.
-double refusal_ratio(int nodes, Context& context);
+/// The time, of the process on the CPU, that a budget takes for a chain of n nodes with its
+/// gradient, over the time to make and plan checkpoints with log2(n) slots, in one run.
+struct BudgetCost {
+  double meet = 0;    ///< to meet a fiftieth of the memory that the chain needs
+  double refuse = 0;  ///< to refuse one byte less than the least that any checkpoints need
+};
+BudgetCost budget_cost(int nodes, Context& context);
 /// Returns the nanoseconds that a run takes for each node of a chain of functions that do nothing.
 double dispatch_nanoseconds(Context& context);
 /// Returns how many times as fast two streams are as one for two independent branches of conv2d.

@@ -195,6 +195,26 @@ TEST_F(InPlace, NamesBothOpsThroughAView) {
   const Variable other = h.slice(0, 2, 2);
   EXPECT_EQ(error_of([&] { g.run_in_place(other, Command("neg")); }),
             "dynamic graph: neg cannot write over its input: it is a view of a variable");
+  for (const Variable& view : {part, h.slice(0, 1, 2), h.slice(0, 1, 3).slice(0, 0, 1)})
+    EXPECT_EQ(error_of([&] { g.run_in_place(view, Command("neg")); }),
+              "dynamic graph: neg cannot write over its input: the gradient of mul reads it");
+}
+
+TEST_F(InPlace, NamesTheReaderWhereTheOpCannotWriteInPlaceEither) {
+  const Variable x = g.variable(rising({4}));
+  const Variable h = x + x;
+  const Variable y = h * h;
+  EXPECT_EQ(
+      error_of([&] { g.run_in_place(h, Command("cumsum", {{"axis", 0}})); }),
+      "dynamic graph: cumsum(axis=0) cannot write over its input: the gradient of mul reads it");
+  SymbolicGraph square("square");
+  const TensorSymbol in = square.input("x", {DType::f64, {4}});
+  square.set_outputs({square.add("mul", {in, in})});
+  const Variable k = x - 1.0;
+  const Variable z = g.run(StaticFunction(square), {k})[0];
+  EXPECT_EQ(
+      error_of([&] { g.run_in_place(k, Command("neg")); }),
+      "dynamic graph: neg cannot write over its input: the gradient of graph square reads it");
 }
 
 /// What is kept without a variable may have the memory of one that was detached.
