@@ -15,9 +15,9 @@ namespace {
 
 constexpr auto kPasses = std::to_array<Pass>({
     {"unguard", unguard},
-    {"unroll", unroll},
     {"split", split},
     {"fuse", fuse},
+    {"unroll", unroll},
     {"contract", contract},
     {"substitute", substitute},
     {"contract", contract},

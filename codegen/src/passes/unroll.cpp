@@ -190,15 +190,23 @@ class Cases {
   std::set<std::string> left_out_;  ///< the accumulators whose sums are 0 in the present copy
 };
 
-Body unrolled(Body body, std::set<std::string>& used) {
+/// Returns the copies of the loop's body, with their equal loops merged: those of the whole program
+/// were merged before, and the copies are to share loops with nothing else.
+Body merged_cases(const LoopProgram& p, const Loop& loop, std::set<std::string>& used) {
+  LoopProgram cases = p;
+  cases.body = Cases(loop, used).run();
+  return fuse(std::move(cases)).body;
+}
+
+Body unrolled(const LoopProgram& p, Body body, std::set<std::string>& used) {
   Body result;
   for (Stmt& s : body) {
     const Loop* loop = as_loop(s);
     if (loop && is_of_cases(*loop)) {
-      std::ranges::move(Cases(*loop, used).run(), std::back_inserter(result));
+      std::ranges::move(merged_cases(p, *loop, used), std::back_inserter(result));
       continue;
     }
-    if (Body* nested = nested_body(s)) *nested = unrolled(std::move(*nested), used);
+    if (Body* nested = nested_body(s)) *nested = unrolled(p, std::move(*nested), used);
     result.push_back(std::move(s));
   }
   return result;
@@ -208,7 +216,9 @@ Body unrolled(Body body, std::set<std::string>& used) {
 
 LoopProgram unroll(LoopProgram p) {
   std::set<std::string> used = names_used(p);
-  p.body = unrolled(std::move(p.body), used);
+  Body body = std::move(p.body);
+  p.body.clear();
+  p.body = unrolled(p, std::move(body), used);
   return simplify(std::move(p));
 }
 
