@@ -201,14 +201,13 @@ TEST_F(InPlace, NamesBothOpsThroughAView) {
 }
 
 TEST_F(InPlace, NamesTheReaderWhereTheOpCannotWriteInPlaceEither) {
-  const Variable x = g.variable(rising({4}));
+  const Variable x = g.variable(rising({1, 4, 1}));
   const Variable h = x + x;
   const Variable y = h * h;
-  EXPECT_EQ(
-      error_of([&] { g.run_in_place(h, Command("cumsum", {{"axis", 0}})); }),
-      "dynamic graph: cumsum(axis=0) cannot write over its input: the gradient of mul reads it");
+  EXPECT_EQ(error_of([&] { g.run_in_place(h, Command("cumsum")); }),
+            "dynamic graph: cumsum cannot write over its input: the gradient of mul reads it");
   SymbolicGraph square("square");
-  const TensorSymbol in = square.input("x", {DType::f64, {4}});
+  const TensorSymbol in = square.input("x", {DType::f64, {1, 4, 1}});
   square.set_outputs({square.add("mul", {in, in})});
   const Variable k = x - 1.0;
   const Variable z = g.run(StaticFunction(square), {k})[0];
