@@ -148,7 +148,7 @@ bool is_good_loop(Context& context) {
   constexpr double kMaxRun = 1.05, kMaxCompile = 0.1;
   bool ok = false;
   for (int attempt = 0; attempt < 5 && !ok; ++attempt) {
-    const SequenceCost c = sequence_cost(512, 8, 128, 9, 0, context);
+    const SequenceCost c = sequence_cost(512, 8, 256, 5, 0, context);
     ok = is_within("time of an LSTM as a loop", c.run_ratio, kMaxRun);
     ok = is_within("time to compile it", c.compile_ratio, kMaxCompile) && ok;
   }
