@@ -15,12 +15,13 @@
 namespace mote {
 namespace {
 
+/// The text of an error is made only where there is one: loops read elements in each iteration.
 void check_host(const Tensor& x, const char* op) {
-  const std::string what = std::string("tensor: ") + op + " of " + describe(x);
-  if (x.device().device_type != kDLCPU)
-    throw StatusError(MOTE_UNSUPPORTED, what + ": it is not in the host's memory");
-  if (x.data() == nullptr && x.element_count() > 0)
-    throw StatusError(MOTE_INVALID, what + ": it has no data");
+  const auto fail = [&](mote_status status, const char* why) {
+    throw StatusError(status, std::string("tensor: ") + op + " of " + describe(x) + why);
+  };
+  if (x.device().device_type != kDLCPU) fail(MOTE_UNSUPPORTED, ": it is not in the host's memory");
+  if (x.data() == nullptr && x.element_count() > 0) fail(MOTE_INVALID, ": it has no data");
 }
 
 /// Checks that x has data, and is the host's or on a device that a plug-in offers.
