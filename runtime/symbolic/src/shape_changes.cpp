@@ -84,17 +84,21 @@ class Pairings {
     if (std::equal(before_.begin() + a, before_.begin() + end_a, now_.begin() + a))
       return go_on(-1, 0);
     if (!has_changed(a, end_a, b, end_b)) return;
+    const bool may_be_one = !has_changed(a, end_a, b, end_b, 2);
     for (int axis = b; axis < end_b; ++axis) {
+      if (target_[axis] == 1 && !may_be_one) continue;
       const std::int64_t others = target_[axis] == 0 ? 0 : old / target_[axis];
       if (others != 0 && all % others == 0) go_on(axis, all / others);
     }
   }
 
-  /// True if an axis of the target has the extent of one in the group that changes.
-  bool has_changed(int a, int end_a, int b, int end_b) const {
+  /// True if an axis of the target has the extent, at least `least`, of one in the group that
+  /// changes.
+  bool has_changed(int a, int end_a, int b, int end_b, std::int64_t least = 0) const {
     for (int axis = a; axis < end_a; ++axis)
-      if (before_[axis] != now_[axis] && std::find(target_.begin() + b, target_.begin() + end_b,
-                                                   before_[axis]) != target_.begin() + end_b)
+      if (before_[axis] != now_[axis] && before_[axis] >= least &&
+          std::find(target_.begin() + b, target_.begin() + end_b, before_[axis]) !=
+              target_.begin() + end_b)
         return true;
     return false;
   }

@@ -30,7 +30,7 @@ class ShapeChanges {
 /// Returns the shapes that a reshape from `before` to `target` may have become, where `before`
 /// became `now`: axes are paired in groups of equal products, and in each group one axis of the
 /// target takes the new extent. An axis of 1 may belong to any group next to it, or have been added
-/// or dropped.
+/// or dropped; it takes no new extent in a group where a longer axis has the extent that changed.
 std::vector<AxisList> reshaped_targets(const AxisList& before, const AxisList& target,
                                        const AxisList& now);
 

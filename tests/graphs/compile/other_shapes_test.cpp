@@ -212,6 +212,11 @@ TEST(WithForms, AReshapeThatMayBecomeTwoShapesIsRefused) {
   EXPECT_EQ(shape_of(reshaped({4, 6}, {4, 1, 6}), {5, 3}), (AxisList{5, 1, 3}));
   EXPECT_EQ(shape_of(reshaped({1, 6}, {6}), {5, 6}), (AxisList{30}));
   EXPECT_EQ(shape_of(reshaped({2, 3, 4}, {6, 4}), {5, 3, 7}), (AxisList{15, 7}));
+  // An axis of 1 that is added next to a longer one stays 1.
+  EXPECT_EQ(shape_of(reshaped({3}, {3, 1}), {6}), (AxisList{6, 1}));
+  EXPECT_EQ(shape_of(reshaped({3}, {1, 3}), {6}), (AxisList{1, 6}));
+  EXPECT_EQ(shape_of(reshaped({3, 4}, {1, 3, 1, 2, 2}), {6, 4}), (AxisList{1, 6, 1, 2, 2}));
+  EXPECT_EQ(shape_of(reshaped({3, 1}, {3, 1, 1}), {6, 1}), (AxisList{6, 1, 1}));
   EXPECT_REFUSED(reshaped({4, 1}, {4, 1, 1}), (AxisList{4, 3}),
                  "v was f32[4,1,1]: it may be reshaped from [4,3] to [4,1,3] or to [4,3,1]");
   EXPECT_REFUSED(reshaped({1}, {1, 1}), AxisList{3}, "to [1,3] or to [3,1]");

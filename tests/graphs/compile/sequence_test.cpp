@@ -172,26 +172,45 @@ TEST(Sequence, ItsStateIsZeroWithoutOneThatIsGiven) {
             elements(evaluate(none.g, none.bindings, Symbols{b.y})[0]));
 }
 
-TEST(Sequence, AnyNumberOfStepsAndRowsRunsThroughOneExecutable) {
-  const Case c{.cell = Cell::gru, .steps = 5, .direction = Direction::both};
-  Network n(c);
-  const std::vector<std::string> names = finish(n, gru(n.g, n.x, n.weights, n.options));
+/// A case with lengths of its rows, if asked for: 1, 2, ….
+Case of_extents(Cell cell, int steps, int rows, bool with_lengths) {
+  Case c{.cell = cell, .steps = steps, .direction = Direction::both, .rows = rows};
+  for (int row = 0; with_lengths && row < rows; ++row) c.lengths.push_back(row % steps + 1);
+  return c;
+}
+
+/// Compiles a network once, and compares its runs of other extents with networks made for them.
+void expect_any_extents(Cell cell, int built_steps, int built_rows, bool with_lengths) {
+  const auto make = cell == Cell::gru ? gru : lstm;
+  Network n(of_extents(cell, built_steps, built_rows, with_lengths));
+  const std::vector<std::string> names = finish(n, make(n.g, n.x, n.weights, n.options));
   Context context;
   Executable e = compile(n.g, {}, context);
   e.run(n.bindings);
   for (const auto& [steps, rows] :
-       std::vector<std::pair<int, int>>{{2, 3}, {9, 3}, {5, 3}, {4, 6}}) {
-    Network other({.cell = Cell::gru, .steps = steps, .direction = Direction::both, .rows = rows});
+       std::vector<std::pair<int, int>>{{2, 3}, {9, 3}, {5, 3}, {4, 6}, {1, 2}, {5, 1}}) {
+    const std::string where = "built [" + std::to_string(built_steps) + ", " +
+                              std::to_string(built_rows) + "], run [" + std::to_string(steps) +
+                              ", " + std::to_string(rows) + "]";
+    SCOPED_TRACE(where + (with_lengths ? " with lengths" : ""));
+    Network other(of_extents(cell, steps, rows, with_lengths));
     const Values expected =
-        evaluated(other, finish(other, gru(other.g, other.x, other.weights, other.options)));
+        evaluated(other, finish(other, make(other.g, other.x, other.weights, other.options)));
     std::vector<TensorBinding> bindings;
     for (const auto& [symbol, tensor] : other.bindings)
       bindings.emplace_back(n.g.find(other.g.text(symbol)), tensor);
-    e.run(bindings);
+    ASSERT_NO_THROW(e.run(bindings));
     for (std::size_t k = 0; k < names.size(); ++k)
-      EXPECT_EQ(elements(e.output(n.g.outputs()[k])), expected.at(names[k]))
-          << names[k] << ", steps " << steps;
+      EXPECT_EQ(elements(e.output(n.g.outputs()[k])), expected.at(names[k])) << names[k];
   }
+}
+
+TEST(Sequence, AnyNumberOfStepsAndRowsRunsThroughOneExecutable) {
+  for (const bool with_lengths : {false, true})
+    for (const auto& [steps, rows] : std::vector<std::pair<int, int>>{{5, 3}, {4, 1}, {1, 2}}) {
+      expect_any_extents(Cell::gru, steps, rows, with_lengths);
+      expect_any_extents(Cell::lstm, steps, rows, with_lengths);
+    }
 }
 
 TEST(Sequence, ReadsBackFromItsText) {

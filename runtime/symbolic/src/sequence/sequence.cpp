@@ -8,6 +8,7 @@
 #include "fail.h"
 #include "mote/symbolic/control.h"
 #include "sequence/steps.h"
+#include "shape_notes.h"
 
 namespace mote {
 namespace {
@@ -34,6 +35,16 @@ TensorSymbol number(SymbolicGraph& graph, std::int64_t value) {
   Tensor tensor(DType::i64, AxisList{});
   tensor.set({}, value);
   return graph.constant({}, tensor);
+}
+
+/// Views x, which has the shape of `like`, [n], as [n, 1], for inputs of other shapes too.
+TensorSymbol column_like(SymbolicGraph& graph, TensorSymbol x, TensorSymbol like) {
+  const TensorSymbol column = graph.reshape(x, {graph.form(x).shape[0], 1});
+  AxisGroups groups;
+  groups.push_back(0, 1);
+  groups.push_back(1, 0);
+  note_shape(graph, column, {ShapeNoteKind::follows, like.index, groups});
+  return column;
 }
 
 /// One layer in one direction.
@@ -95,8 +106,7 @@ class LayerMaker {
     for (std::size_t k = 0; k < states.size(); ++k) next.push_back(g.output(cell, k));
     TensorSymbol out = next[0];
     if (lengths) {
-      const TensorSymbol is_there =
-          g.reshape(g.add("less", {t, lengths}), {g.form(lengths).shape[0], 1});
+      const TensorSymbol is_there = column_like(g, g.add("less", {t, lengths}), lengths);
       const TensorForm& state = g.form(states[0]);
       TensorForm scalar(state.dtype, AxisList{});
       scalar.device = state.device;
