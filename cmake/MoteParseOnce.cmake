@@ -2,11 +2,10 @@
 # mote_parse_once(target header [option]) halves the time to build: the external headers that most
 # files include are parsed once for all targets that are compiled with the same option (-O1, say) and
 # the same position independence, and mote's own once for up to thirty-two files of one folder, which
-# are compiled as one. With ccache, which seldom has such an object, every file is compiled separately,
-# so that a missing include shows; -DMOTE_PARSE_ONCE=ON builds as if ccache were not there, which is what
-# the first build of a machine wants. clang-tidy also takes that number of files as one, in a quarter of
-# the time.
-if(MOTE_CCACHE AND NOT CMAKE_CXX_CLANG_TIDY)
+# are compiled as one. ccache keeps both, for other clones too. Debug builds with ccache compile every
+# file separately, so that a change compiles one file and a missing include shows. clang-tidy also takes
+# that number of files as one, in a quarter of the time.
+if(MOTE_CCACHE AND CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT CMAKE_CXX_CLANG_TIDY)
   option(MOTE_PARSE_ONCE "compile up to 32 files as one, with precompiled headers" OFF)
 else()
   option(MOTE_PARSE_ONCE "compile up to 32 files as one, with precompiled headers" ON)

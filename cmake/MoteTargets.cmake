@@ -25,12 +25,14 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 # ccache is used if it is installed, unless $CCACHE_DISABLE or -DMOTE_CCACHE=OFF is set. It takes paths
-# within the source tree as relative, so that each clone and worktree finds what another has compiled.
+# within the source tree as relative, so that each clone and worktree finds what another has compiled,
+# and precompiled headers as it takes others: by what is in them, whenever they were written.
 if(NOT DEFINED ENV{CCACHE_DISABLE})
   find_program(MOTE_CCACHE ccache)
 endif()
 if(MOTE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${MOTE_CCACHE})
+  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+               CCACHE_SLOPPINESS=pch_defines,time_macros ${MOTE_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
