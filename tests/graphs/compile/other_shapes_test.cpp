@@ -281,7 +281,7 @@ TEST(WithForms, PassesKeepWhatShapesFollowFrom) {
   SymbolicGraph merged = g;
   apply_passes(merged, std::vector<std::string>{"merge"});
   EXPECT_EQ(error_for(merged, {5, 6}), "");
-  // What is computed for four rows is not what five rows give.
+  // The constant that fold computes from four rows is wrong for five.
   apply_passes(g, std::vector<std::string>{"fold", "prune"});
   EXPECT_REFUSED(g, (AxisList{5, 6}), "alone");
 }

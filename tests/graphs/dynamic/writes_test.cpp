@@ -216,7 +216,7 @@ TEST_F(InPlace, NamesTheReaderWhereTheOpCannotWriteInPlaceEither) {
       "dynamic graph: neg cannot write over its input: the gradient of graph square reads it");
 }
 
-/// What is kept without a variable may have the memory of one that was detached.
+/// A result that is kept for equal commands may share its memory with a detached variable.
 TEST_F(InPlace, WhatIsKeptForOtherCommandsIsNotWrittenOver) {
   DynamicGraph remembers(context, {.memo_bytes = 1000});
   const Variable x = remembers.constant(rising({4}, 1));

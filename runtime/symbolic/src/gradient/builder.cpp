@@ -99,8 +99,9 @@ TensorSymbol GraphBuilder::op(const std::string& command, std::span<const Tensor
   return emit(parsed, inputs, forms, 1, std::span(&target, 1)).front();
 }
 
-/// What is made of a shape that was made of another is noted as made of that one: it is the older
-/// symbol, which stays where nothing reads the younger.
+/// Returns the shape that the groups make of that of x. Where the shape of x is noted to follow
+/// from an older symbol, the new one follows from that symbol too, which stays in the graph when
+/// nothing reads x any more.
 MadeShape GraphBuilder::made_of(TensorSymbol x, const AxisGroups& groups) const {
   if (groups == each_axis(shape(x).size()))
     for (const ShapeNote& note : shape_notes(graph_, x.index))
