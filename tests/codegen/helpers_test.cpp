@@ -6,13 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "c_library.h"
 #include "mote/base/characters.h"
+#include "mote/codegen/emit_c.h"
 #include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/passes.h"
 #include "mote/codegen/schedule.h"
@@ -26,7 +30,7 @@ using emit::Helper;
 std::vector<Helper> all_helpers() {
   std::vector<Helper> all;
   for (const auto table : {emit::reference_helpers(), emit::bound_helpers(), emit::gen_helpers(),
-                           emit::thread_helpers()})
+                           emit::thread_helpers(), emit::memory_helpers()})
     all.insert(all.end(), table.begin(), table.end());
   return all;
 }
@@ -73,6 +77,53 @@ TEST(Helpers, HaveSpecifiersOfTheirTarget) {
   EXPECT_NE(cuda.find("MOTE_INLINE float mote_maxf("), std::string::npos) << cuda;
   EXPECT_EQ(cuda.find("static"), std::string::npos) << cuda;
   EXPECT_EQ(cuda_helpers(std::set<std::string>{"mote_alloc"}), "");
+}
+
+/// Arrays of a block begin at multiples of 64 bytes, each 64 bytes behind the one before; what no memory can hold
+/// has no block, also where its bytes are more than a size_t counts.
+TEST(Helpers, PlaceArraysInABlock) {
+  const test::CLibrary library(emit_c_gen_includes() +
+                               emit_c_helpers({"mote_place", "mote_alloc_block", "mote_array"}) +
+                               R"(
+size_t place(size_t *size, size_t element, int rank, const int64_t *extents) {
+  return mote_place(size, element, rank, extents);
+}
+int has_block(size_t size) {
+  char *block = mote_alloc_block(size);
+  if (block == NULL) return 0;
+  const int is_aligned = (uintptr_t)block % 64 == 0;
+  if (size > 0) memset(mote_array(block, size / 2), 1, size - size / 2);
+  free(block);
+  return is_aligned;
+}
+)");
+  const auto place =
+      library.function<std::size_t(std::size_t*, std::size_t, int, const std::int64_t*)>("place");
+  const auto has_block = library.function<int(std::size_t)>("has_block");
+  std::size_t size = 0;
+  const auto begin_of = [&](std::size_t element, const std::vector<std::int64_t>& extents) {
+    return place(&size, element, static_cast<int>(extents.size()), extents.data());
+  };
+  EXPECT_EQ(begin_of(4, {3, 5}), 64U);
+  EXPECT_EQ(begin_of(8, {2, 0}), 192U);
+  EXPECT_EQ(begin_of(8, {-1, 9}), 256U);
+  EXPECT_EQ(begin_of(8, {2, 8}), 320U);
+  EXPECT_EQ(begin_of(1, {1}), 512U);
+  EXPECT_EQ(size, 576U);
+  EXPECT_TRUE(has_block(size));
+  size = 0;
+  EXPECT_EQ(begin_of(8, {0}), 64U);
+  EXPECT_TRUE(has_block(size));
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::vector<std::int64_t>& extents : std::vector<std::vector<std::int64_t>>{
+           {kMost, kMost}, {kMost}, {kMost / 8 + 1}, {2, kMost, 2}, {kMost / 4, 4, 4, 1}}) {
+    size = 0;
+    begin_of(4, {3});
+    begin_of(8, extents);
+    EXPECT_FALSE(has_block(size)) << size;
+    begin_of(4, {7});
+    EXPECT_FALSE(has_block(size)) << size;
+  }
 }
 
 LoopProgram compiled_text(const std::string& text) {

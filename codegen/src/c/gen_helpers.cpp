@@ -392,6 +392,11 @@ std::string emit_c_gen_includes() {
 #define MOTE_INLINE static inline
 #define MOTE_LIMIT static
 #endif
+#ifdef __GNUC__
+#define MOTE_CALLED __attribute__((noinline, unused))
+#else
+#define MOTE_CALLED
+#endif
 #ifndef MOTE_COLD
 #ifdef __GNUC__
 #define MOTE_COLD __attribute__((cold, noinline, unused)) /* compiled for its size */

@@ -21,6 +21,8 @@ std::string_view specifiers(Storage storage, Target target) {
       return target == Target::cuda ? "MOTE_DEVICE " : "static inline ";
     case Storage::always_inline:
       return "MOTE_INLINE ";
+    case Storage::called:
+      return target == Target::cuda ? "MOTE_DEVICE " : "static MOTE_CALLED ";
     case Storage::cold:
       return target == Target::cuda ? "MOTE_DEVICE " : "static MOTE_COLD ";
     default:
@@ -38,8 +40,8 @@ std::vector<Helper> joined(std::initializer_list<std::span<const Helper>> tables
 /// memory of the host.
 const std::vector<Helper>& helpers_of(Target target) {
   static const std::vector<Helper> c =
-      joined({reference_helpers(), bound_helpers(), gen_helpers(), thread_helpers(), pair_helpers(),
-              transpose_helpers()});
+      joined({reference_helpers(), bound_helpers(), gen_helpers(), thread_helpers(), memory_helpers(),
+              pair_helpers(), transpose_helpers()});
   static const std::vector<Helper> cuda = [] {
     std::vector<Helper> all = joined({reference_helpers(), bound_helpers(), gen_helpers()});
     std::erase_if(all, [](const Helper& h) { return h.name == "mote_alloc"; });
@@ -115,7 +117,7 @@ std::string emit_c_rare_helpers(const std::set<std::string>& names) {
 
 std::string emit_c_gen_prelude() {
   return emit_c_prelude() + "\n" + emit::prelude(emit::gen_helpers()) + "\n" +
-         emit::prelude(emit::thread_helpers());
+         emit::prelude(emit::thread_helpers()) + "\n" + emit::prelude(emit::memory_helpers());
 }
 
 }  // namespace mote

@@ -16,9 +16,10 @@ namespace mote::emit {
 /// The language that a function's body is in: C, or a CUDA kernel.
 enum class Target : std::uint8_t { c, cuda };
 
-/// The specifiers before a helper's type. always_inline: a macro of both languages' headers. cold:
-/// the function is called rarely, and stands once in a text.
-enum class Storage : std::uint8_t { static_inline, always_inline, cold, none };
+/// The specifiers before a helper's type. always_inline: a macro of both languages' headers. called:
+/// the function is called wherever it is used, which takes fewer bytes. cold: the same, and it is
+/// called rarely, and stands once in a text.
+enum class Storage : std::uint8_t { static_inline, always_inline, called, cold, none };
 
 /// A helper function of emitted text. One whose name begins with "reduction " is the declaration
 /// that a clause of OpenMP needs.
@@ -35,7 +36,9 @@ std::string text_of(const Helper& helper, Target target = Target::c);
 std::span<const Helper> reference_helpers();  ///< those that all kernels may call
 std::span<const Helper> bound_helpers();      ///< next_up, next_down, lowest_bit
 std::span<const Helper> gen_helpers();        ///< those of gen kernels alone
-std::span<const Helper> thread_helpers();     ///< those of gen kernels in C alone
+// The next two list those of gen kernels in C alone.
+std::span<const Helper> thread_helpers();
+std::span<const Helper> memory_helpers();
 // The next two list those of gen kernels that no prelude has.
 std::span<const Helper> pair_helpers();
 std::span<const Helper> transpose_helpers();

@@ -114,11 +114,19 @@ std::string Writer::function_body() {
   const Facts facts = base_facts(*p_.source);
   const std::string statements = this->statements(facts);
   const std::string unread = unread_scalars();
-  for (const TensorDecl* t : heap_) line(fmt::format("free({});", heap_name(*t)));
+  // One block of memory for all takes less time than an array for each, where a call is short.
+  const std::string block = p_.native && heap_.size() > 1 ? names_.fresh("temporaries") : "";
+  if (block.empty())
+    for (const TensorDecl* t : heap_) line(fmt::format("free({});", heap_name(*t)));
+  else
+    line(fmt::format("free({});", block));
   line("return 0;");
   const std::string closing = std::exchange(out_, "");
   scalars();
-  allocations(facts);
+  if (block.empty())
+    allocations(facts);
+  else
+    allocate_block(block, facts);
   const std::string opening = std::exchange(out_, "");
   const std::string orders = order_definitions(facts);
   const std::string sizes = size_definitions(printer_, facts);
@@ -162,18 +170,41 @@ void Writer::scalars() {
     if (Printer::is_local(t) && !declared_.contains(t.name) && !t.per) line(scalar(t));
 }
 
+/// Returns the rank and the extents of a temporary on the heap, as arguments.
+std::string Writer::heap_shape(const TensorDecl& t, const Facts& facts) {
+  std::string extents = !t.per ? "" : "mote_threads()";
+  if (t.per) printer_.uses().call("mote_threads");
+  for (const Expr& e : t.shape)
+    extents += (extents.empty() ? "" : ", ") + printer_.expr(e, facts).text;
+  return fmt::format("{}, (const int64_t[]){{{}}}", t.shape.size() + (!t.per ? 0 : 1), extents);
+}
+
+/// Writes the allocation of one block for all temporaries on the heap.
+void Writer::allocate_block(const std::string& block, const Facts& facts) {
+  const std::string size = names_.fresh(block + "_size");
+  for (const char* helper : {"mote_place", "mote_alloc_block", "mote_array"})
+    printer_.uses().call(helper);
+  line(fmt::format("size_t {} = 0;", size));
+  std::vector<std::string> begins;
+  for (const TensorDecl* t : heap_) {
+    begins.push_back(names_.fresh(heap_name(*t) + "_begin"));
+    line(fmt::format("const size_t {} = mote_place(&{}, sizeof({}), {});", begins.back(), size,
+                     local_type(*t, p_.native), heap_shape(*t, facts)));
+  }
+  line(fmt::format("void *{} = mote_alloc_block({});", block, size));
+  line(fmt::format("if ({} == NULL) return -1;", block));
+  for (std::size_t k = 0; k < heap_.size(); ++k)
+    line(fmt::format("{} *{} = mote_array({}, {});", local_type(*heap_[k], p_.native),
+                     heap_name(*heap_[k]), block, begins[k]));
+}
+
 void Writer::allocations(const Facts& facts) {
   std::string missing;
   for (const TensorDecl* t : heap_) {
-    std::string extents = !t->per ? "" : "mote_threads()";
     printer_.uses().call("mote_alloc");
-    if (t->per) printer_.uses().call("mote_threads");
-    for (const Expr& e : t->shape)
-      extents += (extents.empty() ? "" : ", ") + printer_.expr(e, facts).text;
     const std::string& name = heap_name(*t);
-    line(fmt::format("{0} *{1} = mote_alloc(sizeof *{1}, {2}, (const int64_t[]){{{3}}});",
-                     local_type(*t, p_.native), name, t->shape.size() + (!t->per ? 0 : 1),
-                     extents));
+    line(fmt::format("{0} *{1} = mote_alloc(sizeof *{1}, {2});", local_type(*t, p_.native), name,
+                     heap_shape(*t, facts)));
     missing += fmt::format("{}{} == NULL", missing.empty() ? "" : " || ", name);
   }
   if (heap_.empty()) return;

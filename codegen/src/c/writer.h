@@ -228,7 +228,9 @@ class Writer {
   Text reduced(ReduceOp op, const Text& a, const Text& b) const;
   static ReduceOp logical(ReduceOp op);
 
+  std::string heap_shape(const TensorDecl& t, const Facts& facts);
   void allocations(const Facts& facts);
+  void allocate_block(const std::string& block, const Facts& facts);
   std::string unused_arguments() const;
 
   bool in_region_ = false;
