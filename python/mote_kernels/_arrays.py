@@ -7,10 +7,12 @@ copies.
 
 from __future__ import annotations
 
+import operator
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._door import Error, checked, ffi, lasting, lib
+from ._exceptions import Returned
 from ._lazy import Lazy
 
 if TYPE_CHECKING:
@@ -51,6 +53,19 @@ def known_dtype(name: Any) -> str:
             if str(other).removeprefix("torch.") == numpys]
     said = f": {ours[0]} is its name" if ours else ""
     raise Error(f"dtype: expected {', '.join(_CODES)}, got {name!r}{said}")
+
+
+def extents(shape: Any) -> list[int]:
+    """The extents of a shape. Raises Error for what is none."""
+    try:
+        return [operator.index(extent) for extent in shape]
+    except TypeError:
+        raise Error(f"shape: expected whole numbers as in (2, 3), got {shape!r}") from None
+
+
+def unpacked(given: tuple[Any, ...]) -> list[int]:
+    """The numbers of reshape(2, 3), or of reshape((2, 3))."""
+    return extents(given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given)
 
 
 def dl_dtype(name: str) -> Any:
@@ -154,7 +169,7 @@ def to_numpy(value: Any) -> np.ndarray:
 
 
 def store(value: Any, dl: Any, name: str) -> None:
-    """Copies a returned array to an output. Raises TypeError for another dtype or shape."""
+    """Copies a returned array to an output. Raises Returned for another dtype or shape."""
     if _is_torch(value) and dtype_name(dl.dtype) == "bf16":
         import torch
 
@@ -163,12 +178,28 @@ def store(value: Any, dl: Any, name: str) -> None:
                 _without_leading_ones(value) == _without_leading_ones(to)):
             to.copy_(value.detach().cpu().reshape(to.shape))
             return
-    array = to_numpy(value)
     wanted = numpy_over(dl)
+    try:
+        array = to_numpy(value)
+    except Error:
+        raise Returned(f"{name}: the function returned {type(value).__name__}, "
+                       f"expected {_form(wanted)}") from None
+    except (TypeError, NotImplementedError) as e:  # of PyTorch: a sparse tensor, one on "meta"
+        raise Returned(f"{name}: the function returned a tensor that cannot be read, "
+                       f"expected {_form(wanted)}: {e}") from None
+    if array.dtype != wanted.dtype and _is_narrowed_by_jax(value, array, wanted):
+        array = array.astype(wanted.dtype)
     if array.dtype == wanted.dtype and _without_leading_ones(array) == _without_leading_ones(wanted):
         wanted[...] = array.reshape(wanted.shape)  # inputs may lack leading axes of extent 1
         return
-    raise TypeError(f"{name}: the function returned {_form(array)}, expected {_form(wanted)}")
+    raise Returned(f"{name}: the function returned {_form(array)}, expected {_form(wanted)}")
+
+
+def _is_narrowed_by_jax(value: Any, array: np.ndarray, wanted: np.ndarray) -> bool:
+    """True for indices in i32 of JAX, which has no i64 unless jax_enable_x64 is set."""
+    jax = sys.modules.get("jax")
+    return (jax is not None and isinstance(value, jax.Array) and not jax.config.jax_enable_x64
+            and wanted.dtype == np.int64 and array.dtype == np.int32)
 
 
 def _without_leading_ones(array: Any) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import os
 import random
@@ -16,7 +17,7 @@ from ._door import Error, Texts, checked, ffi, lib
 from ._grad import gradient_of, kind_of_grad
 from ._lazy import Lazy
 from ._mistakes import (MOST_SEED, check_environment, check_function, check_numbers,
-                        check_some_run)
+                        check_some_run, check_texts)
 from ._ops import Op, op_of
 from ._replay import OPTIONS, dtypes_in, replay_line, with_own_path
 from ._result import NotRun, Result
@@ -111,6 +112,8 @@ def check(
     check_function(fn, forward)
     check_numbers(forward, seed=seed, count=count, max_failures=max_failures, shrink=shrink,
                   timeout=timeout, warm_up=warm_up, accuracy=accuracy)
+    cases = [cases] if isinstance(cases, str) else list(cases)
+    check_texts(forward, name, cases)
     checked_op = gradient_of(fn, forward) if grad else forward
     known = checked_op.forms or ("direct",)
     if form not in known:
@@ -121,7 +124,6 @@ def check(
     style = Style(kind, axis, row_major, empty, grad, device)
     label = name or name_of(fn)
     subject = Subject(fn, checked_op, label, contract, style, forward if grad else None)
-    cases = [cases] if isinstance(cases, str) else cases
     cases = [with_own_path(case, checked_op) for case in cases]
     are_drawn = not cases or budget is not None or count is not None
     dtypes = _dtypes(forward, dtypes, cases, are_drawn)
@@ -219,7 +221,7 @@ _UNITS = {"ms": 1e-3, "s": 1, "min": 60, "m": 60, "h": 3600}
 
 def seconds(of: float | str) -> float:
     """Seconds of a number or of a text: 2, "2s", "500ms", "1min"."""
-    if isinstance(of, numbers.Real):
+    if isinstance(of, numbers.Real) and not math.isnan(of):
         return float(of)
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(ms|s|min|m|h)?\s*", of) if isinstance(
         of, str) else None

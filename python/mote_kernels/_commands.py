@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numbers
 from typing import Any, Callable, Mapping
 
 from ._door import Error, checked, ffi, lib, text
@@ -18,8 +19,19 @@ def _words(op: str, params: Mapping[str, Any]) -> list[str]:
     for name, value in params.items():
         many = isinstance(value, (tuple, list))
         members = [(f"{name}{k}", v) for k, v in enumerate(value)] if many else [(name, value)]
-        words += [f"{n}={int(v) if isinstance(v, bool) else v}" for n, v in members]
+        words += [f"{n}={_scalar(op, n, v)}" for n, v in members]
     return words
+
+
+def _scalar(op: str, name: str, value: Any) -> Any:
+    """A number, or an array of one without axes. Raises Error for other values of a parameter."""
+    if not isinstance(value, numbers.Real) and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if not isinstance(value, numbers.Real):
+        raise Error(f"{op}: {name}: expected a number, got {value!r}")
+    if name == "axis" and not isinstance(value, numbers.Integral):
+        raise Error(f"{op}: axis: expected a whole number, got {value!r}")
+    return int(value) if isinstance(value, numbers.Integral) else value
 
 
 def command_text(op: str, params: Mapping[str, Any]) -> str:

@@ -10,6 +10,10 @@ import traceback
 _MESSAGE_BYTES = 900  #: a call's message and a worker's reply have room for these
 
 
+class Returned(TypeError):
+    """What the function returned is no output of the op."""
+
+
 def stays(error: BaseException) -> bool:
     """True if later calls in this process may fail for this error's sake: one of a GPU.
 
@@ -28,8 +32,12 @@ def _text_of(error: BaseException) -> str:
 
 
 def in_one_line(error: BaseException) -> str:
-    """The exception as a call's message, by which its traceback is found again."""
-    line = " ".join(f"{type(error).__name__}: {_text_of(error)}".split("\n")).removesuffix(": ")
+    """The exception as a call's message, by which its traceback is found again.
+
+    What the function returned has no name of an exception before it, as the function raised none.
+    """
+    kind = "" if isinstance(error, Returned) else f"{type(error).__name__}: "
+    line = " ".join(f"{kind}{_text_of(error)}".split("\n")).removesuffix(": ")
     data = line.replace("\0", "\\0").encode("utf-8", "backslashreplace")
     if len(data) <= _MESSAGE_BYTES:
         return data.decode()
@@ -37,7 +45,9 @@ def in_one_line(error: BaseException) -> str:
 
 
 def traceback_of(error: BaseException) -> str:
-    """The traceback with those of its causes, without this package's frames."""
+    """The traceback with those of its causes, without this package's frames; "" for Returned."""
+    if isinstance(error, Returned):
+        return ""
     of = traceback.TracebackException.from_exception(error)
     _drop_own_frames(of)
     return "".join(of.format())

@@ -8,6 +8,7 @@ from typing import Any, Callable
 
 from . import _arrays
 from ._door import Error, checked, ffi, lib, text
+from ._exceptions import Returned
 from ._ops import Op, op as op_named
 from ._signature import kind_of, signature_of
 
@@ -49,7 +50,7 @@ def run_backward(subject: Any, inputs: dict[str, Any], params: dict[str, Any], c
     outputs = [y.name for y in subject.op.outputs]
     wanted = [g for g in gradients if g is not None]
     if len(wanted) != len(outputs):
-        raise TypeError(f"autograd gave {len(wanted)} gradients, expected {len(outputs)}")
+        raise Returned(f"autograd gave {len(wanted)} gradients, expected {len(outputs)}")
     for name, value in zip(outputs, wanted):
         subject.store_one(name, value, call)
 
@@ -106,9 +107,9 @@ def _by_torch(subject: Any, values: dict[str, Any], seeds: list[Any],
     outputs = [y for y in _called(subject, leaves, params) if y.is_floating_point()]
     for y, seed in zip(outputs, seeds):
         if y.shape != seed.shape:
-            raise TypeError(f"the function returned {list(y.shape)}, expected {list(seed.shape)}")
+            raise Returned(f"the function returned {list(y.shape)}, expected {list(seed.shape)}")
     if not any(y.requires_grad for y in outputs):
-        raise TypeError("the function's outputs do not require gradients: it left autograd")
+        raise Returned("the function's outputs do not require gradients: it left autograd")
     found = torch.autograd.grad(outputs, real, seeds, allow_unused=True)
     return [torch.zeros_like(x) if g is None else g for x, g in zip(real, found)]
 

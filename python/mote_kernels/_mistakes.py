@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import numbers
 import sys
 from typing import Any, Sequence
@@ -28,14 +29,29 @@ def check_numbers(op: Op, *, seed: Any, count: Any, max_failures: Any,
     for name, value in (("count", count), ("max_failures", max_failures)):
         if value is not None and not isinstance(value, numbers.Integral):
             raise Error(f"{op.name}: {name}: expected a whole number, got {value!r}")
-    if seed is not None and not (isinstance(seed, numbers.Integral) and 0 <= seed <= MOST_SEED):
+    if max_failures is not None and max_failures < 1:
+        raise Error(f"{op.name}: max_failures: expected 1 or more, got {max_failures}")
+    if seed is not None and not (isinstance(seed, numbers.Integral) and 0 <= int(seed) <= MOST_SEED):
         raise Error(f"{op.name}: seed: expected a whole number from 0 to {MOST_SEED}, got {seed!r}")
     for name, value in seconds.items():
         if value is not None and not isinstance(value, numbers.Real):
             raise Error(f"{op.name}: {name}: expected a number of seconds, got {value!r}")
+        if value is not None and not (float(value) > 0 or (value == 0 and name != "timeout")):
+            least = "more than 0" if name == "timeout" else "0 or more"
+            raise Error(f"{op.name}: {name}: expected {least} seconds, got {value!r}")
     if accuracy is not None and not (isinstance(accuracy, dict) and all(
-            isinstance(ulps, numbers.Real) for ulps in accuracy.values())):
-        raise Error(f"{op.name}: accuracy: expected ulps as numbers by function, got {accuracy!r}")
+            isinstance(ulps, numbers.Real) and 0 <= float(ulps) < math.inf for ulps in accuracy.values())):
+        raise Error(f"{op.name}: accuracy: expected ulps as numbers from 0 on by function, "
+                    f"got {accuracy!r}")
+
+
+def check_texts(op: Op, name: Any, cases: Sequence[Any]) -> None:
+    """Raises Error for a name or cases that are no texts."""
+    if name is not None and not isinstance(name, str):
+        raise Error(f"{op.name}: name: expected a text, got {name!r}")
+    for case in cases:
+        if not isinstance(case, str) or not case.strip():
+            raise Error(f"{op.name}: cases: expected texts as a replay line has them, got {case!r}")
 
 
 def check_some_run(op: Op, dtypes: Sequence[str], cases: Sequence[str], budget: float | None,
@@ -45,8 +61,8 @@ def check_some_run(op: Op, dtypes: Sequence[str], cases: Sequence[str], budget: 
         raise Error(f"{op.name}: dtypes: expected some of {', '.join(op.dtypes)}, "
                     f"got {', '.join(dtypes)}")
     for case in cases:
-        other = case.split(maxsplit=1)[0] if case.strip() else ""
-        if other != op.text and (other := op_named(other)).name != op.name:
+        first = case.split(maxsplit=1)[0]
+        if first != op.text and (other := op_named(first)).name != op.name:
             raise Error(f"{op.name}: cases: expected cases of {op.name}, got one of {other.name}")
         named = dtypes_in(case, op)
         if dtypes and named and not set(named) & set(dtypes):

@@ -32,8 +32,14 @@ class Bound:
     upper: np.ndarray
 
     def holds(self, got: Any) -> np.ndarray:
-        """Returns for each element whether it lies in the interval; NaN does where both ends are NaN."""
+        """Returns for each element whether it lies in the interval; NaN does where both ends are NaN.
+
+        Raises Error for another shape than the bound's.
+        """
         values = to_numpy(got)
+        if values.shape != self.lower.shape:
+            raise Error(f"bound: got must have the shape {list(self.lower.shape)}, "
+                        f"got {list(values.shape)}")
         same_nan = np.isnan(self.lower) & np.isnan(self.upper) & np.isnan(values) \
             if np.issubdtype(values.dtype, np.floating) else False
         return ((self.lower <= values) & (values <= self.upper)) | same_nan
@@ -90,6 +96,8 @@ def _split(op: Op, args: tuple[Any, ...],
     known = {p.name for p in op.params} | {"axis"}
     for name, value in named.items():
         if name in names:
+            if name in inputs:
+                raise Error(f"{op.name}: input {name} is given twice, by its position and by its name")
             inputs[name] = value
         elif name in families:
             members = families[name]

@@ -31,6 +31,6 @@ def dtypes_in(case: str, op: Op) -> list[str]:
 
 def replay_line(check: Callable[..., Any], function: str, op: Op, given: Mapping[str, Any]) -> str:
     """The line with "{case}" in place of the case: `check` has the defaults, which it leaves out."""
-    defaults = check.__kwdefaults__
+    defaults = check.__kwdefaults__ or {}
     options = [f"{name}={given[name]!r}" for name in OPTIONS if given[name] != defaults[name]]
     return f"mote.check({', '.join([function, repr(op.text), *options])}, cases=['{{case}}'])"

@@ -20,6 +20,8 @@ _INPUT, _EXPECTED, _GOT, _LOWER, _UPPER = range(5)
 _TEXT, _HTML = 1, 2
 _NOT_IN_PLACE = "its contract does not let "  #: of cases in place, which no function here takes
 _RUN_FAILED = re.compile("run returned status [14]: ")
+#: of a message of Returned: the function raised nothing
+_RETURNED = re.compile(_RUN_FAILED.pattern + r"(?=(\w+: )?the function|autograd gave )")
 
 
 @dataclasses.dataclass
@@ -57,12 +59,12 @@ class Failure:
         self.found_after: float = of["found_after_s"]
         self.differences = [
             Difference(d["tensor"], tuple(d["index"]), _number(d["expected"]), _number(d["got"]),
-                       tuple(map(_number, d["allowed"])) if "allowed" in d else None)
+                       (_number(d["allowed"][0]), _number(d["allowed"][1])) if "allowed" in d else None)
             for d in of["differences"]]
         message = _RUN_FAILED.sub("", self.reason, count=1)
         #: The traceback of the exception on the smallest case; "" if the function raised none.
         self.traceback: str = result.subject.errors.get(message, "")
-        if self.traceback:
+        if message in result.subject.errors:
             self.reason = message
         self.replay: str = result.replay_of(self.case)
 
@@ -185,8 +187,12 @@ class Result:
         if self.interrupted:
             cases += ", interrupted"
         if self.failures:
-            blocks = [_RUN_FAILED.sub("raised ", self._report(_TEXT).rstrip())]
+            told = _RETURNED.sub("", self._report(_TEXT).rstrip())
+            blocks = [_RUN_FAILED.sub("raised ", told)]
             blocks += [f.traceback.rstrip() for f in self.failures if f.traceback]
+            if self.subject.was_guessed and any("numpy.ndarray" in f.reason for f in self.failures):
+                blocks.append("  It was given NumPy's arrays, as its code names no library: "
+                              "arrays='torch' or arrays='jax' gives others.")
             return f"{head}FAILED ({cases}, seed {self.seed})\n" + "\n".join(blocks)
         if self.judged == 0:
             return f"{head}no case was judged{self._why()}"

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import os
 import sys
 from typing import Any, Callable
 
 from . import _arrays
 from ._door import FAILED, INVALID, OK, OUT_OF_MEMORY, UNSUPPORTED, Error, Texts, ffi, lib, text
-from ._exceptions import in_one_line, stays, traceback_of
+from ._exceptions import Returned, in_one_line, stays, traceback_of
 from ._ops import Op
-from ._signature import Signature, kind_of, signature_of
+from ._signature import Signature, is_guessed, kind_of, signature_of
 
 _ACCUMULATORS = {"native": 0, "f32": 1, "f64": 2}
 _INDICES = {"any": 0, "valid": 1, "not_negative": 2, "valid_not_negative": 3}
@@ -55,6 +56,8 @@ class Contract:
         c.indices = _INDICES[self.indices]
         functions = keep.keep(ffi.new("mote_accuracy[]", max(1, len(self.accuracy))))
         for k, (name, ulps) in enumerate(self.accuracy.items()):
+            if not 0 <= ulps < math.inf:
+                raise Error(f"accuracy: expected ulps as numbers from 0 on, got {ulps!r} for {name}")
             functions[k].function, functions[k].ulp = keep.text(name), ulps
         c.function_count, c.functions = len(self.accuracy), functions
         c.in_place_count = _IN_PLACE_NONE
@@ -81,9 +84,10 @@ class Subject:
         self.fn, self.op, self.style, self.label = fn, op, style, name
         self.replay = "{case}"  #: a line of Python that runs a case again
         self.kind = style.arrays or kind_of(fn)
+        self.was_guessed = style.arrays is None and is_guessed(fn)
         if self.kind not in _arrays.KINDS:
             raise Error(f"arrays: expected {', '.join(_arrays.KINDS)}, got {self.kind!r}")
-        self.signature: Signature = signature_of(fn, forward or op)
+        self.signature: Signature = signature_of(fn, forward or op, self.kind)
         self.forward = forward
         self.errors: dict[str, str] = {}
         self.stopped = False
@@ -129,7 +133,7 @@ class Subject:
 
     # ---- a call
 
-    def note(self, kind: type, value: BaseException, trace: Any) -> None:
+    def note(self, kind: type[BaseException], value: BaseException, trace: Any) -> None:
         """Ctrl-C may come anywhere in a callback, which then fails; the check ends."""
         if issubclass(kind, KeyboardInterrupt):
             self.stopped = True
@@ -256,12 +260,12 @@ class Subject:
                   if k < call.output_count]
         values = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         if len(values) != len(wanted):
-            raise TypeError(f"the function returned {len(values)} arrays, expected {len(wanted)}: "
-                            + ", ".join(name for _, name in wanted))
+            raise Returned(f"the function returned {len(values)} arrays, expected {len(wanted)}: "
+                           + ", ".join(name for _, name in wanted))
         for (k, name), value in zip(wanted, values):
             if call.outputs[k] != ffi.NULL:
                 if value is None:
-                    raise TypeError(f"{name}: the function returned None, expected an array")
+                    raise Returned(f"{name}: the function returned None, expected an array")
                 self.store_one(name, value, call)
 
     def store_one(self, name: str, value: Any, call: Any) -> None:
@@ -276,9 +280,11 @@ class Subject:
         shape = tuple(dl.shape[0:dl.ndim])
         axes = self.op.outputs[k].axes
         seen = tuple(n for n, axis in zip(shape, axes) if axis not in self.dropped)
-        if tuple(getattr(value, "shape", ())) != seen:
-            got = list(getattr(value, "shape", ()))
-            raise TypeError(f"{name}: the function returned the shape {got}, expected {list(seen)}")
+        if not hasattr(value, "shape"):
+            return value  # it is refused where it is stored
+        if tuple(value.shape) != seen:
+            raise Returned(f"{name}: the function returned the shape {list(value.shape)}, "
+                           f"expected {list(seen)}")
         return value.reshape(shape)
 
 

@@ -68,3 +68,15 @@ def test_causes_are_in_the_traceback_without_frames_of_the_package():
     assert "direct cause of the following exception" in f.traceback
     assert "_subject.py" not in f.traceback
     assert str(mote.check(raises, "relu", **OPTIONS)).count("KeyError: 'a'") == 1
+
+
+@pytest.mark.parametrize("fn, said", [
+    (lambda x: np.maximum(x, 0).astype(np.float64),
+     "y: the function returned float64[1, 1, 1, 1], expected float32[1, 1, 1, 1]"),
+    (lambda x: x.tolist(), "y: the function returned list, expected float32[1, 1, 1, 1]"),
+    (lambda x: None, "y: the function returned None, expected an array"),
+    (lambda x: (x, x), "the function returned 2 arrays, expected 1: y")])
+def test_what_is_returned_in_another_form_is_said_without_frames_of_the_package(fn, said):
+    r = mote.check(fn, "relu", **OPTIONS)
+    assert r.failure.reason == said and r.failure.traceback == ""
+    assert f"\n  {said}\n" in str(r) and "Traceback" not in str(r) and "raised" not in str(r)

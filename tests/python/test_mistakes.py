@@ -103,8 +103,9 @@ def test_values_of_other_kinds():
                 seed=seed)
     for count in ("5", 1.5):
         mistake(f"relu: count: expected a whole number, got {count!r}", count=count)
-    mistake("relu: accuracy: expected ulps as numbers by function, got {'exp': '4'}",
-            accuracy={"exp": "4"})
+    for ulps in ("4", -1, float("nan")):
+        mistake("relu: accuracy: expected ulps as numbers from 0 on by function, got {'exp': .*}",
+                accuracy={"exp": ulps})
     mistake("relu: shrink: expected a number of seconds, got 'long'", shrink="long")
 
 
@@ -112,3 +113,15 @@ def test_a_case_alone_needs_no_list():
     r = mote.check(relu, "relu", cases="relu x=f32[1,1,1,1] fill=index:0", isolate=False)
     assert r.passed and r.judged == 1
     assert mote.check(relu, "relu", count=np.int64(3), seed=np.uint32(1), isolate=False).seed == 1
+
+
+def test_numbers_out_of_range_and_what_is_no_text():
+    for name in ("shrink", "warm_up"):
+        mistake(f"relu: {name}: expected 0 or more seconds, got -1", **{name: -1})
+    for timeout in (0, -1, float("nan")):
+        mistake(f"relu: timeout: expected more than 0 seconds, got {timeout}", timeout=timeout)
+    mistake("relu: max_failures: expected 1 or more, got 0", max_failures=0)
+    mistake("budget: expected seconds .* got nan", budget=float("nan"))
+    mistake("relu: name: expected a text, got 3", name=3)
+    for case in (3, "", " "):
+        mistake(f"relu: cases: expected texts as a replay line has them, got {case!r}", cases=[case])

@@ -146,3 +146,24 @@ def test_nothing_to_judge_is_an_error():
     for got in (None, (), (None,)):
         with pytest.raises(mote.Error, match="softmax: got: expected an array of y, got none"):
             mote.assert_close(got, "softmax", x, axis=1)
+
+
+def test_mistakes_in_a_call_say_the_op_and_what():
+    x = np.ones((2, 2), np.float32)
+    for call, said in (
+            (lambda: mote.reference("matmul")(x, x, a=x),
+             "matmul: input a is given twice, by its position and by its name"),
+            (lambda: mote.reference("softmax")(x, axis="rows"),
+             "softmax: axis: expected a number, got 'rows'"),
+            (lambda: mote.reference("softmax")(x, axis=1.5),
+             "softmax: axis: expected a whole number, got 1.5"),
+            (lambda: mote.reference("layer_norm")(x, eps="1 axis=0"),
+             "layer_norm: eps: expected a number, got '1 axis=0'"),
+            (lambda: mote.reference("exp").bound(x, contract=mote.Contract(accuracy={"exp": -1})),
+             "accuracy: expected ulps as numbers from 0 on, got -1 for exp"),
+            (lambda: mote.reference("exp").bound(x).holds(x[0]),
+             "bound: got must have the shape [2, 2], got [2]")):
+        with pytest.raises(mote.Error) as e:
+            call()
+        assert str(e.value) == said
+    assert mote.reference("softmax")(x, axis=np.array(1)).shape == (2, 2)
