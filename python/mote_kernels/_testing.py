@@ -38,12 +38,13 @@ def kernel_test(op: "str | Op", **options: Any) -> Callable[[Callable[..., Any]]
             run(fn.__get__(args[0]) if is_method else fn, op, options, request)
             return None
 
-        del test.__wrapped__  # pytest would take its parameters for fixtures
-        test.__mote_kernel__ = fn
+        made: Any = test
+        del made.__wrapped__  # pytest would take its parameters for fixtures
+        made.__mote_kernel__ = made.place_as = fn  # pytest says where the function is
         names = ["self", "request"] if is_method else ["request"]
-        test.__signature__ = inspect.Signature(
+        made.__signature__ = inspect.Signature(
             [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
-        return staticmethod(test) if is_static else test
+        return staticmethod(made) if is_static else made
 
     return decorate
 

@@ -93,3 +93,11 @@ def test_a_mistake_in_a_kernel_test_is_one_line(pytester):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["unknown op 'sofmax': did you mean softmax?*"])
     assert len(result.outlines) < 20 and "another exception" not in result.stdout.str()
+
+
+def test_a_skip_is_reported_where_the_kernel_is(pytester):
+    skipped = TESTS.replace('@mote.kernel_test("softmax"',
+                            '@__import__("pytest").mark.skip(reason="later")\n@mote.kernel_test("softmax"')
+    pytester.makepyfile(test_kernels=skipped)
+    result = pytester.runpytest_subprocess("-p", "mote_kernels.pytest_plugin", "-rs", "-k", "softmax")
+    result.stdout.fnmatch_lines(["SKIPPED * test_kernels.py:4: later"])
