@@ -46,6 +46,13 @@ def text(pointer: Any) -> str:
     return "" if pointer == ffi.NULL else ffi.string(pointer).decode("utf-8", "backslashreplace")
 
 
+def encoded(what: str, value: Any) -> bytes:
+    """A text as C takes it. Raises Error for what is none."""
+    if not isinstance(value, str):
+        raise Error(f"{what}: expected a text, got {value!r}")
+    return value.encode()
+
+
 def checked(status: int) -> None:
     """Raises the error of a call that did not return MOTE_OK."""
     if status == OK:

@@ -9,7 +9,7 @@ from ._arrays import Tensor, check_memory, dl_dtype
 from ._callbacks import done, run_code_of
 from ._context import Context
 from ._door import Error, Texts, checked, ffi, lib, text
-from ._symbol import Symbol, listed
+from ._symbol import Symbol, listed, symbols_of
 
 if TYPE_CHECKING:
     from .graphs import Graph
@@ -36,10 +36,10 @@ def compile_options(graph: "Graph", outputs: Any, *, streams: int = 1,
     kept = Texts()
     options = ffi.new("mote_compile_options*")
     options.size, options.streams = ffi.sizeof("mote_compile_options"), streams
-    symbols = graph.outputs if outputs is None else listed(outputs)
+    symbols = graph.outputs if outputs is None else symbols_of(outputs, "outputs")
     options.outputs = kept.keep(ffi.new("mote_symbol[]", [y.c for y in symbols]))
     options.output_count = len(symbols)
-    written = [y.c for y in listed(bound)]
+    written = [y.c for y in symbols_of(bound, "bound")]
     options.bound = kept.keep(ffi.new("mote_symbol[]", written))
     options.bound_count = len(written)
     options.not_in_place, options.separate = int(not in_place), int(separate)
@@ -215,7 +215,7 @@ class Compiling:
                  **inputs: Any) -> tuple[Tensor, ...]:
         """Runs the nodes one by one, each tensor in memory of its own: what compile() is checked by."""
         self.verify()
-        asked = list(self.outputs) if outputs is None else listed(outputs)
+        asked = list(self.outputs) if outputs is None else symbols_of(outputs, "evaluate")
         given = [(self.find(name), Tensor.over(value)) for name, value in inputs.items()]
         made = ffi.new("mote_tensor*[]", len(asked))
         done(lib.mote_symbolic_evaluate(self.handle, ffi.NULL, [x.c for x, _ in given],

@@ -9,6 +9,7 @@ from ._arrays import dl_dtype
 from ._callbacks import (TensorCode, TracedCode, VariableCode, address_of, done, release, run_code,
                          run_gradient, run_traced_gradient, run_variables)
 from ._door import Error, ffi, lib
+from ._symbol import symbols_of
 from ._variable import Variable
 from .graphs import Graph as SymbolicGraph, Symbol
 
@@ -49,7 +50,7 @@ class StaticFunction:
     """
 
     def __init__(self, graph: SymbolicGraph, outputs: Sequence[Symbol]) -> None:
-        made = ffi.new("mote_static_function**")
+        made, outputs = ffi.new("mote_static_function**"), symbols_of(outputs, "static function")
         done(lib.mote_static_function_create(graph.handle, [y.c for y in outputs], len(outputs),
                                              made))
         self.handle = ffi.gc(made[0], lib.mote_static_function_free)
@@ -98,10 +99,13 @@ class Function:
 
         name = name or getattr(forward, "__name__", "function").replace("<lambda>", "function")
         made = ffi.new("mote_graph_function**")
-        if traced and backward is None:
+        self._code: Any
+        if not traced:
+            self._code = TensorCode(forward, backward, name)
+        elif backward is None:
             raise Error(f"{name}: traced: expected a backward, which is what is traced, got none")
-        self._code = (TracedCode(forward, backward, name, _wrapped) if traced
-                      else TensorCode(forward, backward, name))
+        else:
+            self._code = TracedCode(forward, backward, name, _wrapped)
         argument = address_of(self._code)
         gradient = ffi.NULL if backward is None else run_gradient
         try:
@@ -147,7 +151,7 @@ def _wrapped(dynamic: Any, variables: Iterable[Any]) -> list[Variable | None]:
 
     same, shared = ffi.new("mote_dynamic**"), ffi.new("mote_variable**")
     done(lib.mote_dynamic_share(dynamic, same))
-    inside, wrapped = Graph(_handle=same[0]), []
+    inside, wrapped = Graph(_handle=same[0]), list[Variable | None]()
     for variable in variables:
         if variable == ffi.NULL:
             wrapped.append(None)

@@ -10,7 +10,7 @@ from ._callbacks import done
 from ._context import Context
 from ._door import Error, checked, ffi, lib, text
 from ._executable import number_of
-from ._symbol import NO_SYMBOL, Symbol, listed
+from ._symbol import NO_SYMBOL, Symbol, listed, symbols_of
 
 _POLICIES = ("square_root", "binomial", "budget", "cheap")
 
@@ -39,7 +39,8 @@ class Gradients:
         and the path, if an op between has no gradient.
         """
         graph = self._current()
-        outputs, inputs = ([graph._own(x).c for x in listed(xs)] for xs in (of, wrt))
+        outputs, inputs = ([graph._own(x).c for x in symbols_of(xs, "gradient")]
+                           for xs in (of, wrt))
         given = ffi.NULL
         if seeds is not None:
             given = graph._symbols("gradient: seeds", seeds, len(outputs))
@@ -58,7 +59,7 @@ class Gradients:
         of its dtype and shape, which can be differentiated again. Raises as gradient() does.
         """
         graph = self._current()
-        outputs, inputs = ([graph._own(x).c for x in listed(xs)] for xs in (of, wrt))
+        outputs, inputs = ([graph._own(x).c for x in symbols_of(xs, "jvp")] for xs in (of, wrt))
         given = graph._symbols("jvp: tangents", tangents, len(inputs))
         made = ffi.new("mote_symbol[]", len(outputs))
         checked(lib.mote_symbolic_jvp(graph.handle, outputs, len(outputs), inputs, len(inputs), given,
@@ -75,7 +76,7 @@ class Gradients:
     def saved(self: Any, of: "Symbol | Sequence[Symbol]",
               gradients: "Symbol | Sequence[Symbol]") -> str:
         """Says what the way back reads of the way forward: a line for each tensor, with its bytes."""
-        ends = [[x.c for x in listed(xs)] for xs in (of, gradients)]
+        ends = [[x.c for x in symbols_of(xs, "saved")] for xs in (of, gradients)]
         pointer = ffi.new("const char**")
         checked(lib.mote_symbolic_saved(self.handle, ends[0], len(ends[0]), ends[1], len(ends[1]),
                                         pointer))
@@ -106,14 +107,15 @@ class Gradients:
         policy fits the budget; then the graph is as it was.
         """
         named = "budget" if budget is not None else "binomial" if slots else "square_root"
-        options, kept = ffi.new("mote_checkpoint_options*"), [x.c for x in listed(keep)]
+        options, kept = ffi.new("mote_checkpoint_options*"), [x.c for x in symbols_of(keep, "keep")]
         options.size = ffi.sizeof("mote_checkpoint_options")
         options.policy = number_of("checkpoint: policy", policy or named, _POLICIES)
         options.slots, options.budget = slots, budget or 0
         keeping = ffi.new("mote_symbol[]", kept)
         options.keep, options.keep_count = keeping, len(kept)
         options.context = ffi.NULL if context is None else context.handle
-        report, of = ffi.new("mote_checkpoint_report*"), [y.c for y in listed(losses)]
+        report = ffi.new("mote_checkpoint_report*")
+        of = [y.c for y in symbols_of(losses, "checkpoint")]
         report.size = ffi.sizeof("mote_checkpoint_report")
         before = self.outputs
         if outputs is not None:

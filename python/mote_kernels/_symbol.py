@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from ._arrays import dl_dtype, dtype_name, numpy_dtype
+from ._arrays import dl_dtype, dtype_name, numpy_dtype, unpacked
 from ._door import Error, checked, ffi, lib, text
 from ._lazy import Lazy
 from ._views import Indexed
@@ -21,6 +22,19 @@ else:
 
 #: stands in lists for an optional input or output that is left out
 NO_SYMBOL = {"graph": 0, "index": 0xFFFFFFFF}
+
+
+def _operator(op: str, is_reflected: bool = False) -> "Callable[[Symbol, Any], Symbol]":
+    """A binary operator, with a number or an array on the other side."""
+
+    def run(self: "Symbol", other: Any) -> Any:
+        operand = self._operand(other)
+        if operand is NotImplemented:
+            return operand
+        x, y = (operand, self) if is_reflected else (self, operand)
+        return self.graph.apply(op, x, y)
+
+    return run
 
 
 class Symbol(Indexed):
@@ -90,23 +104,37 @@ class Symbol(Indexed):
     def __abs__(self) -> "Symbol":
         return self.graph.apply("abs", self)
 
+    __add__, __radd__ = _operator("add"), _operator("add", is_reflected=True)
+    __sub__, __rsub__ = _operator("sub"), _operator("sub", is_reflected=True)
+    __mul__, __rmul__ = _operator("mul"), _operator("mul", is_reflected=True)
+    __truediv__, __rtruediv__ = _operator("div"), _operator("div", is_reflected=True)
+    __pow__, __rpow__ = _operator("pow"), _operator("pow", is_reflected=True)
+    __matmul__, __rmatmul__ = _operator("matmul"), _operator("matmul", is_reflected=True)
+    __lt__ = _operator("less")
+    __le__ = _operator("less_or_equal")
+    __gt__ = _operator("greater")
+    __ge__ = _operator("greater_or_equal")
+
     def convert(self, dtype: str) -> "Symbol":
         """The elements in another dtype, as casts convert them."""
         return self._made("convert", dl_dtype(dtype))
 
     # Views have elements of this symbol; they need no memory and no node.
 
-    def reshape(self, *shape: int) -> "Symbol":
+    def reshape(self, *shape: int | Sequence[int]) -> "Symbol":
         """The same elements in another shape."""
-        return self._made("reshape", len(shape), list(shape))
+        extents = unpacked(shape)
+        return self._made("reshape", len(extents), extents)
 
-    def permute(self, *order: int) -> "Symbol":
+    def permute(self, *order: int | Sequence[int]) -> "Symbol":
         """The view whose axis k is axis order[k]."""
-        return self._made("permute", len(order), list(order))
+        axes = unpacked(order)
+        return self._made("permute", len(axes), axes)
 
-    def broadcast_to(self, *shape: int) -> "Symbol":
+    def broadcast_to(self, *shape: int | Sequence[int]) -> "Symbol":
         """The view that repeats axes of extent 1, and adds leading ones."""
-        return self._made("broadcast_to", len(shape), list(shape))
+        extents = unpacked(shape)
+        return self._made("broadcast_to", len(extents), extents)
 
     def slice(self, axis: int, begin: int, count: int, step: int = 1) -> "Symbol":
         """The view of `count` indices of an axis: begin, begin + step, …"""
@@ -141,30 +169,6 @@ class Symbol(Indexed):
             return f"<mote symbol {self.dtype}[?]>"
 
 
-def _add_operators() -> None:
-    """Binary operators, with a number or an array on either side."""
-
-    def operator(op: str, is_reflected: bool) -> Any:
-        def run(self: Symbol, other: Any) -> Any:
-            operand = self._operand(other)
-            if operand is NotImplemented:
-                return operand
-            x, y = (operand, self) if is_reflected else (self, operand)
-            return self.graph.apply(op, x, y)
-        return run
-
-    for name, op in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"),
-                     ("pow", "pow"), ("matmul", "matmul")):
-        setattr(Symbol, f"__{name}__", operator(op, False))
-        setattr(Symbol, f"__r{name}__", operator(op, True))
-    for name, op in (("lt", "less"), ("le", "less_or_equal"), ("gt", "greater"),
-                     ("ge", "greater_or_equal")):
-        setattr(Symbol, f"__{name}__", operator(op, False))
-
-
-_add_operators()
-
-
 def is_one(symbols: Any) -> bool:
     """True for a symbol, an array or a number, false for a sequence of them."""
     return (isinstance(symbols, (Symbol, numbers.Number)) or hasattr(symbols, "__array__")
@@ -174,6 +178,15 @@ def is_one(symbols: Any) -> bool:
 def listed(symbols: Any) -> list[Any]:
     """The symbols; one alone is not taken for the sequence of its rows."""
     return [symbols] if is_one(symbols) else list(symbols)
+
+
+def symbols_of(given: Any, what: str) -> list[Symbol]:
+    """The symbols, one alone or several. Raises Error for anything else."""
+    symbols = listed(given) if is_one(given) or isinstance(given, Iterable) else [given]
+    for y in symbols:
+        if not isinstance(y, Symbol):
+            raise Error(f"{what}: expected symbols of the graph, got {y!r}")
+    return symbols
 
 
 def graph_of_symbols(inputs: Iterable[Any], what: str) -> "Graph":

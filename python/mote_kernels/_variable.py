@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
-from ._arrays import Tensor, as_asked, dl_dtype, dtype_name, numpy_dtype
+from ._arrays import Tensor, as_asked, dl_dtype, dtype_name, numpy_dtype, unpacked
 from ._callbacks import done
 from ._commands import command
 from ._door import Error, ffi, lib
@@ -16,6 +16,40 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .dynamic import Graph
+
+
+def _forwards(op: str) -> "Callable[[Variable, Any], Variable]":
+    """A binary operator, with a number or an array on the right."""
+
+    def operator(self: "Variable", other: Any) -> Any:
+        other = self._operand(other)
+        return other if other is NotImplemented else self._run(op, self, other)
+
+    return operator
+
+
+def _backwards(op: str) -> "Callable[[Variable, Any], Variable]":
+    """A binary operator, with a number or an array on the left."""
+
+    def operator(self: "Variable", other: Any) -> Any:
+        other = self._operand(other)
+        return other if other is NotImplemented else self._run(op, other, self)
+
+    return operator
+
+
+def _in_place(op: str) -> "Callable[[Variable, Any], Variable]":
+    """An operator that gives the variable another value."""
+
+    def operator(self: "Variable", other: Any) -> Any:
+        other = self._operand(other)
+        if other is NotImplemented:
+            return other
+        done(lib.mote_dynamic_run_to(self.graph.handle, self.handle, command(op, {}),
+                                     [self.handle, other.handle], 2))
+        return self
+
+    return operator
 
 
 class Variable(Indexed):
@@ -149,17 +183,20 @@ class Variable(Indexed):
         """The view of one index of an axis, without that axis."""
         return self._made(lib.mote_variable_select, axis, index)
 
-    def permute(self, *order: int) -> "Variable":
+    def permute(self, *order: int | Sequence[int]) -> "Variable":
         """The view whose axis k is axis order[k]."""
-        return self._made(lib.mote_variable_permute, len(order), list(order))
+        axes = unpacked(order)
+        return self._made(lib.mote_variable_permute, len(axes), axes)
 
-    def broadcast_to(self, *shape: int) -> "Variable":
+    def broadcast_to(self, *shape: int | Sequence[int]) -> "Variable":
         """The view that repeats axes of extent 1, and adds leading ones."""
-        return self._made(lib.mote_variable_broadcast_to, len(shape), list(shape))
+        extents = unpacked(shape)
+        return self._made(lib.mote_variable_broadcast_to, len(extents), extents)
 
-    def reshape(self, *shape: int) -> "Variable":
+    def reshape(self, *shape: int | Sequence[int]) -> "Variable":
         """The same elements in another shape."""
-        return self._made(lib.mote_variable_reshape, len(shape), list(shape))
+        extents = unpacked(shape)
+        return self._made(lib.mote_variable_reshape, len(extents), extents)
 
     # ---- writes
 
@@ -227,41 +264,18 @@ class Variable(Indexed):
     def __abs__(self) -> "Variable":
         return self.graph.apply("abs", self)
 
-
-def _add_operators() -> None:
-    """Binary operators, with a number or an array on either side, and their forms in place."""
-
-    def forwards(op: str) -> Any:
-        def operator(self: Variable, other: Any) -> Any:
-            other = self._operand(other)
-            return other if other is NotImplemented else self._run(op, self, other)
-        return operator
-
-    def backwards(op: str) -> Any:
-        def operator(self: Variable, other: Any) -> Any:
-            other = self._operand(other)
-            return other if other is NotImplemented else self._run(op, other, self)
-        return operator
-
-    def in_place(op: str) -> Any:
-        def operator(self: Variable, other: Any) -> Any:
-            other = self._operand(other)
-            if other is NotImplemented:
-                return other
-            done(lib.mote_dynamic_run_to(self.graph.handle, self.handle, command(op, {}),
-                                         [self.handle, other.handle], 2))
-            return self
-        return operator
-
-    for name, op in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"),
-                     ("pow", "pow"), ("matmul", "matmul")):
-        setattr(Variable, f"__{name}__", forwards(op))
-        setattr(Variable, f"__r{name}__", backwards(op))
-        if name != "matmul":
-            setattr(Variable, f"__i{name}__", in_place(op))
-    for name, op in (("lt", "less"), ("le", "less_or_equal"), ("gt", "greater"),
-                     ("ge", "greater_or_equal")):
-        setattr(Variable, f"__{name}__", forwards(op))
-
-
-_add_operators()
+    __add__, __radd__ = _forwards("add"), _backwards("add")
+    __sub__, __rsub__ = _forwards("sub"), _backwards("sub")
+    __mul__, __rmul__ = _forwards("mul"), _backwards("mul")
+    __truediv__, __rtruediv__ = _forwards("div"), _backwards("div")
+    __pow__, __rpow__ = _forwards("pow"), _backwards("pow")
+    __matmul__, __rmatmul__ = _forwards("matmul"), _backwards("matmul")
+    __iadd__ = _in_place("add")
+    __isub__ = _in_place("sub")
+    __imul__ = _in_place("mul")
+    __itruediv__ = _in_place("div")
+    __ipow__ = _in_place("pow")
+    __lt__ = _forwards("less")
+    __le__ = _forwards("less_or_equal")
+    __gt__ = _forwards("greater")
+    __ge__ = _forwards("greater_or_equal")

@@ -18,9 +18,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import numbers
 from typing import Any, Callable, Iterable, Sequence
 
-from ._arrays import Tensor, dl_dtype
+from ._arrays import Tensor, dl_dtype, extents
 from ._callbacks import VariableCode, done, run_variables
 from ._commands import check_op, command, op_function, op_names
 from ._door import Error, ffi, lib
@@ -74,9 +75,14 @@ class Graph:
         if _handle is None:
             options = ffi.new("mote_dynamic_options*")
             options.size, options.deferred = ffi.sizeof("mote_dynamic_options"), int(deferred)
-            options.memo_bytes, options.saved_bytes = memo_bytes, saved_bytes
-            options.pending_bytes, options.kept_graphs = pending_bytes, kept_graphs
-            options.kept_graph_bytes = kept_graph_bytes
+            limits = {"memo_bytes": memo_bytes, "saved_bytes": saved_bytes,
+                      "pending_bytes": pending_bytes, "kept_graphs": kept_graphs,
+                      "kept_graph_bytes": kept_graph_bytes}
+            for name, limit in limits.items():
+                if not isinstance(limit, numbers.Integral) or not 0 <= int(limit) < 1 << 63:
+                    raise Error(f"dynamic graph: {name}: expected a whole number from 0 on, "
+                                f"got {limit!r}")
+                setattr(options, name, int(limit))
             done(lib.mote_dynamic_create(context(), options, made))
         self.handle = ffi.gc(_handle or made[0], lib.mote_dynamic_free)
 
@@ -108,7 +114,8 @@ class Graph:
 
     def zeros(self, shape: Sequence[int], dtype: str = "f32") -> Variable:
         """A constant of zeros, of which parts can be written: `y = g.zeros((4, 3)); y[0] = x`."""
-        return self._made(lib.mote_dynamic_zeros, dl_dtype(dtype), len(shape), list(shape))
+        made = extents(shape)
+        return self._made(lib.mote_dynamic_zeros, dl_dtype(dtype), len(made), made)
 
     # ---- ops
 
@@ -167,12 +174,14 @@ class Graph:
         """The gradient of sum_k <seeds[k], of[k]> with respect to each of `wrt`, of its form.
 
         A variable stands for a list of one; the result is a tuple always.
-        No seed stands for ones. `into` are variables that gradients are added to; what nothing
+        No seed stands for ones, an array for a constant. `into` are variables that gradients are added to; what nothing
         depends on gets zeros. With `traced` gradients can be differentiated again. Raises Error if one
         of `wrt` is a constant or was computed from constants, and Unsupported if an op has no gradient.
         """
         of, wrt = _listed(of), _listed(wrt)
-        seeds, into = (None if v is None else _listed(v) for v in (seeds, into))
+        into = None if into is None else _listed(into)
+        if seeds is not None:
+            seeds = self._variables([seeds] if hasattr(seeds, "__array__") else seeds)
         for name, given, expected in (("seeds", seeds, of), ("into", into, wrt)):
             if given is not None and len(given) != len(expected):
                 raise Error(f"backward: {name} must have {len(expected)} entries, got {len(given)}")
@@ -228,11 +237,17 @@ class Graph:
 
 def _listed(variables: Any) -> list[Any]:
     """The variables; one alone is not taken for the sequence of its rows."""
-    return [variables] if isinstance(variables, Variable) else list(variables)
+    is_one = isinstance(variables, Variable) or not isinstance(variables, Iterable)
+    return [variables] if is_one else list(variables)
 
 
 def _handles(variables: Iterable[Variable | None]) -> list[Any]:
-    return [ffi.NULL if v is None else v.handle for v in variables]
+    handles = []
+    for v in variables:
+        if not (v is None or isinstance(v, Variable)):
+            raise Error(f"dynamic graph: expected a variable, got {v!r} of type {type(v).__name__}")
+        handles.append(ffi.NULL if v is None else v.handle)
+    return handles
 
 
 class no_gradient(contextlib.ContextDecorator):

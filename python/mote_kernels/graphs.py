@@ -19,17 +19,17 @@ import contextlib
 import threading
 from typing import Any, Callable, Iterator, Sequence
 
-from ._arrays import Tensor, dl_dtype
+from ._arrays import Tensor, dl_dtype, extents
 from ._callbacks import Code
 from ._commands import check_op, command, command_text, op_function, op_names
 from ._context import Context, backends, load_backends
 from ._control import ControlFlow
-from ._door import Error, checked, ffi, lib, text
+from ._door import Error, checked, encoded, ffi, lib, text
 from ._executable import Compiling, Executable
 from ._gradients import CheckpointReport, Gradients
 from ._passes import Passes, default_passes, passes, register_pass, register_replacement
 from ._sequence import RecurrentSequence, Sequences
-from ._symbol import NO_SYMBOL, Symbol, graph_of_symbols, listed
+from ._symbol import NO_SYMBOL, Symbol, graph_of_symbols, listed, symbols_of
 
 __all__ = ["CheckpointReport", "Context", "Executable", "Graph", "RecurrentSequence", "Symbol", "backends",
            "default_passes", "load_backends", "passes", "register_pass", "register_replacement"]
@@ -43,7 +43,7 @@ class Graph(ControlFlow, Sequences, Gradients, Passes, Compiling):
     def __init__(self, name: str = "graph", _handle: Any = None, _around: "Graph | None" = None) -> None:
         handle = ffi.new("mote_symbolic**")
         if _handle is None:
-            checked(lib.mote_symbolic_create(name.encode(), handle))
+            checked(lib.mote_symbolic_create(encoded("name", name), handle))
         self.handle = ffi.gc(_handle or handle[0], lib.mote_symbolic_free)
         self._around, self._is_left = _around, False
         self._codes: list[Code] = []  # Python's code in its nodes
@@ -54,7 +54,7 @@ class Graph(ControlFlow, Sequences, Gradients, Passes, Compiling):
     def parse(cls, program: str) -> "Graph":
         """Reads a graph's text, as str() writes it."""
         handle = ffi.new("mote_symbolic**")
-        checked(lib.mote_symbolic_parse(program.encode(), handle))
+        checked(lib.mote_symbolic_parse(encoded("program", program), handle))
         return cls(_handle=handle[0])
 
     @classmethod
@@ -141,17 +141,19 @@ class Graph(ControlFlow, Sequences, Gradients, Passes, Compiling):
         Without a shape it takes arrays of any: what depends on it is inferred when one is bound.
         Raises Error for a name that the graph has already, and for an unknown dtype.
         """
-        made = ffi.new("mote_symbol*")
+        made, name_c = ffi.new("mote_symbol*"), encoded("name", name)
         if shape is None:
-            checked(lib.mote_symbolic_open_input(self.handle, name.encode(), dl_dtype(dtype), made))
+            checked(lib.mote_symbolic_open_input(self.handle, name_c, dl_dtype(dtype), made))
         else:
-            checked(lib.mote_symbolic_input(self.handle, name.encode(), dl_dtype(dtype), len(shape),
-                                            list(shape), made))
+            shape_c = extents(shape)
+            checked(lib.mote_symbolic_input(self.handle, name_c, dl_dtype(dtype), len(shape_c),
+                                            shape_c, made))
         return Symbol(self, made[0])
 
     def set_shape(self, x: Symbol, shape: Sequence[int]) -> None:
         """Gives an input without a shape one; the shapes of what depends on it follow."""
-        checked(lib.mote_symbolic_set_shape(self.handle, x.c, len(shape), list(shape)))
+        shape_c = extents(shape)
+        checked(lib.mote_symbolic_set_shape(self.handle, x.c, len(shape_c), shape_c))
 
     def constant(self, value: Any, name: str | None = None) -> Symbol:
         """A tensor with a value, whose memory is shared and must not change."""
@@ -162,9 +164,9 @@ class Graph(ControlFlow, Sequences, Gradients, Passes, Compiling):
 
     def tensor(self, dtype: str, shape: Sequence[int], *, zeros: bool = False) -> Symbol:
         """A tensor for nodes to write (apply_to, copy_to, fill); with zeros it is 0 where none does."""
-        made, graph = ffi.new("mote_symbol*"), self._current()
-        checked(lib.mote_symbolic_tensor(graph.handle, ffi.NULL, dl_dtype(dtype), len(shape),
-                                         list(shape), int(zeros), made))
+        made, graph, shape_c = ffi.new("mote_symbol*"), self._current(), extents(shape)
+        checked(lib.mote_symbolic_tensor(graph.handle, ffi.NULL, dl_dtype(dtype), len(shape_c),
+                                         shape_c, int(zeros), made))
         return Symbol(graph, made[0])
 
     @property
@@ -186,13 +188,13 @@ class Graph(ControlFlow, Sequences, Gradients, Passes, Compiling):
 
     def set_outputs(self, outputs: "Symbol | Sequence[Symbol]") -> None:
         """Makes these the outputs, which passes keep and compile() asks for by default."""
-        symbols = [y.c for y in listed(outputs)]
+        symbols = [y.c for y in symbols_of(outputs, "set_outputs")]
         checked(lib.mote_symbolic_set_outputs(self.handle, symbols, len(symbols)))
 
     def find(self, name: str) -> Symbol:
         """The tensor of that name. Raises Error if there is none."""
         made = ffi.new("mote_symbol*")
-        checked(lib.mote_symbolic_find(self.handle, name.encode(), made))
+        checked(lib.mote_symbolic_find(self.handle, encoded("name", name), made))
         return Symbol(self, made[0])
 
     # ---- ops

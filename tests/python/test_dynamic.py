@@ -596,3 +596,32 @@ def test_a_gradient_with_respect_to_one_variable_needs_no_list(g):
     np.testing.assert_array_equal(into.numpy(), [3, 5, 7])
     (gv,) = g.backward(v * v, v, seeds=g.constant(np.float64([1, 0, 1])))
     np.testing.assert_array_equal(gv.numpy(), [2, 0, 6])
+
+
+def test_arguments_of_other_kinds_say_what_is_expected():
+    g = d.Graph()
+    v = g.variable(np.ones((2, 3), np.float32))
+    for call, said in (
+            (lambda: d.Graph(memo_bytes=-1),
+             "dynamic graph: memo_bytes: expected a whole number from 0 on, got -1"),
+            (lambda: d.Graph(kept_graphs="4"),
+             "dynamic graph: kept_graphs: expected a whole number from 0 on, got '4'"),
+            (lambda: v.backward("v"), "dynamic graph: expected a variable, got 'v' of type str"),
+            (lambda: v.backward(None), "dynamic graph: backward: there is no variable"),
+            (lambda: g.zeros(3), "shape: expected whole numbers as in (2, 3), got 3")):
+        with pytest.raises(mote.Error) as e:
+            call()
+        assert str(e.value).startswith(said), str(e.value)
+    assert v.reshape((3, 2)).shape == v.permute([1, 0]).shape == (3, 2)
+    assert v.broadcast_to((4, 2, 3)).shape == (4, 2, 3)
+
+
+def test_seeds_may_be_arrays():
+    g = d.Graph()
+    v = g.variable(np.float32([1, 2]))
+    seed = np.float32([3, 5])
+    for seeds in (seed, [seed], g.constant(seed)):
+        (gv,) = g.backward(v * v, v, seeds=seeds)
+        np.testing.assert_array_equal(gv.numpy(), [6, 20])
+    (gv,) = (v * v).backward(v, seed=seed)
+    np.testing.assert_array_equal(gv.numpy(), [6, 20])

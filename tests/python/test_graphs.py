@@ -161,3 +161,24 @@ def test_a_dtype_by_another_name_is_an_error_that_names_ours():
             Graph().input("x", name, (2,))
     with pytest.raises(mote.Error, match="dtype: expected f64, f32, .*, got 'complex'$"):
         mote.dynamic.Graph().zeros((2,), "complex")
+
+
+def test_arguments_of_other_kinds_say_what_is_expected():
+    g = mote.graphs.Graph("kinds")
+    x = g.input("x", "f32", (2, 3))
+    for call, said in (
+            (lambda: g.input("y", "f32", 3), "shape: expected whole numbers as in (2, 3), got 3"),
+            (lambda: g.input("y", "f32", (2, 1.5)),
+             "shape: expected whole numbers as in (2, 3), got (2, 1.5)"),
+            (lambda: g.input(3, "f32", (3,)), "name: expected a text, got 3"),
+            (lambda: mote.graphs.Graph.parse(3), "program: expected a text, got 3"),
+            (lambda: g.compile("x"), "outputs: expected symbols of the graph, got 'x'"),
+            (lambda: g.compile(3), "outputs: expected symbols of the graph, got 3"),
+            (lambda: g.gradient(x, "x"), "gradient: expected symbols of the graph, got 'x'"),
+            (lambda: mote.dynamic.StaticFunction(g, ["x"]),
+             "static function: expected symbols of the graph, got 'x'")):
+        with pytest.raises(mote.Error) as e:
+            call()
+        assert str(e.value) == said
+    assert x.reshape((3, 2)).shape == x.permute([1, 0]).shape == (3, 2)
+    assert x.broadcast_to((4, 2, 3)).shape == (4, 2, 3)
