@@ -24,11 +24,11 @@ from typing import Any, Callable, Iterable, Sequence
 from ._arrays import Tensor, dl_dtype, extents
 from ._callbacks import VariableCode, done, run_variables
 from ._commands import check_op, command, op_function, op_names
-from ._door import Error, ffi, lib
+from ._door import Error, ffi, lib, text
 from ._functions import Form, Function, StaticFunction, graph_of, node
 from ._variable import Variable
 
-__all__ = ["Function", "Graph", "StaticFunction", "Statistics", "Variable", "no_gradient", "node"]
+__all__ = ["Function", "Graph", "KeptMemory", "StaticFunction", "Statistics", "Variable", "no_gradient", "node"]
 
 
 @functools.lru_cache(maxsize=None)
@@ -56,6 +56,16 @@ class Statistics:
     compilations: int  #: those that were made, ever
     computed_again: int  #: steps that ran again because their values had been dropped
     compiled_bytes: int  #: of the memory of the graphs that are kept
+    forgotten: int  #: steps that went since no gradient could be asked for
+
+
+@dataclasses.dataclass(frozen=True)
+class KeptMemory:
+    """Memory that values share, and why it is kept."""
+
+    form: str  #: "f32[2,3]", of one of the values, or "a tape"
+    bytes: int  #: of that value, or of a tape
+    reason: str  #: "a variable has it", "the gradient of tanh reads it", …
 
 
 class Graph:
@@ -229,6 +239,16 @@ class Graph:
         found.size = ffi.sizeof("mote_dynamic_statistics")
         done(lib.mote_dynamic_get_statistics(self.handle, found))
         return Statistics(*(getattr(found, f.name) for f in dataclasses.fields(Statistics)))
+
+    def memory(self) -> list[KeptMemory]:
+        """All memory that values and tapes have, the latest value first, each once.
+
+        The reason is the first of: a variable, a gradient or pending op that reads it, equal ops.
+        """
+        found, count = ffi.new("const mote_kept_memory**"), ffi.new("size_t*")
+        done(lib.mote_dynamic_get_memory(self.handle, found, count))
+        return [KeptMemory(text(one.form), one.bytes, text(one.reason))
+                for one in (found[0][k] for k in range(count[0]))]
 
     def trim(self) -> None:
         """Gives free memory back, and forgets what is compiled and kept for equal ops."""

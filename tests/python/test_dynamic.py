@@ -625,3 +625,21 @@ def test_seeds_may_be_arrays():
         np.testing.assert_array_equal(gv.numpy(), [6, 20])
     (gv,) = (v * v).backward(v, seed=seed)
     np.testing.assert_array_equal(gv.numpy(), [6, 20])
+
+
+@pytest.mark.parametrize("deferred", [False, True])
+def test_memory_is_listed_with_its_reasons(deferred):
+    g = d.Graph(deferred=deferred)
+    assert g.memory() == []
+    x = g.variable(np.float32([1, 2, 3, 4]))
+    y = d.tanh(x)
+    z = -y
+    g.finish()
+    del y
+    assert g.memory() == [d.KeptMemory("f32[4]", 16, "a variable has it"),
+                          d.KeptMemory("f32[4]", 16, "the gradient of tanh reads it"),
+                          d.KeptMemory("f32[4]", 16, "a variable has it")]
+    assert g.statistics().forgotten == 0
+    del x  # no gradient with respect to it can be asked for
+    assert [one.reason for one in g.memory()] == ["a variable has it"]
+    assert g.statistics().forgotten == 2

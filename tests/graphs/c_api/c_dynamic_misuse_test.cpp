@@ -74,6 +74,8 @@ TEST_F(MisuseOfDynamicC, NullPointers) {
   mote_variable* const no_variable = nullptr;
   const mote_symbol s = named(graph, "x");
   mote_dynamic_statistics statistics = {};
+  const mote_kept_memory* memory = nullptr;
+  std::size_t count = 77;
   expect_invalid({
       {"create", [&] { return mote_dynamic_create(nullptr, nullptr, &made); }},
       {"create: to", [&] { return mote_dynamic_create(context, nullptr, nullptr); }},
@@ -164,8 +166,13 @@ TEST_F(MisuseOfDynamicC, NullPointers) {
       {"statistics", [&] { return mote_dynamic_get_statistics(none, &statistics); }},
       {"statistics: to", [&] { return mote_dynamic_get_statistics(d, nullptr); }},
       {"statistics: size", [&] { return mote_dynamic_get_statistics(d, &statistics); }},
+      {"memory", [&] { return mote_dynamic_get_memory(none, &memory, &count); }},
+      {"memory: to", [&] { return mote_dynamic_get_memory(d, nullptr, &count); }},
+      {"memory: count", [&] { return mote_dynamic_get_memory(d, &memory, nullptr); }},
       {"trim", [&] { return mote_dynamic_trim(none); }},
   });
+  EXPECT_EQ(memory, nullptr);
+  EXPECT_EQ(count, 77U);
   EXPECT_EQ(out, nullptr);
   EXPECT_EQ(value, nullptr);
   EXPECT_EQ(made, nullptr);

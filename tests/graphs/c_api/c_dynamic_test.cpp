@@ -210,6 +210,34 @@ TEST_P(DynamicC, StatisticsFillWhatTheCallerKnows) {
   EXPECT_EQ(values_of(y), Reals(4, 9));
 }
 
+TEST_P(DynamicC, SaysWhyMemoryIsKept) {
+  const mote_kept_memory* memory = nullptr;
+  std::size_t count = 77;
+  expect(mote_dynamic_get_memory(g, &memory, &count));
+  EXPECT_EQ(count, 0U);
+  EXPECT_EQ(memory, nullptr);
+  VariableHandle x = made_variable(g, {4}, 3);
+  VariableHandle y = ran(g, "tanh", {x});
+  const VariableHandle z = ran(g, "neg", {y});
+  expect(mote_dynamic_finish(g));
+  y.reset();
+  expect(mote_dynamic_get_memory(g, &memory, &count));
+  ASSERT_EQ(count, 3U);
+  const auto is = [&](std::size_t k, const char* reason) {
+    EXPECT_STREQ(memory[k].form, "f32[4]");
+    EXPECT_EQ(memory[k].bytes, 16U);
+    EXPECT_STREQ(memory[k].reason, reason);
+  };
+  is(0, "a variable has it");
+  is(1, "the gradient of tanh reads it");
+  is(2, "a variable has it");
+  EXPECT_EQ(statistics_of(g).forgotten, 0U);
+  x.reset();  // no gradient with respect to it can be asked for
+  expect(mote_dynamic_get_memory(g, &memory, &count));
+  EXPECT_EQ(count, 1U);
+  EXPECT_EQ(statistics_of(g).forgotten, 2U);
+}
+
 TEST_P(DynamicC, VariablesOutliveTheGraphsHandle) {
   const VariableHandle x = made_variable(g, {2}, 3);
   const VariableHandle y = ran(g, "neg", {x});

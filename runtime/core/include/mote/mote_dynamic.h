@@ -291,10 +291,23 @@ typedef struct mote_dynamic_statistics {
   size_t compilations;    /* those that were made, ever */
   size_t computed_again;  /* steps that ran again because their values had been dropped */
   size_t compiled_bytes;  /* of the memory of compiled_graphs */
+  size_t forgotten;       /* steps that went since no gradient could be asked for */
 } mote_dynamic_statistics;
 /* Fills the struct up to the size that it states. */
 MOTE_API mote_status mote_dynamic_get_statistics(mote_dynamic* graph,
                                                  mote_dynamic_statistics* statistics);
+/* Memory that values share, and why it is kept. */
+typedef struct mote_kept_memory {
+  const char* form;   /* "f32[2,3]", of one of the values, or "a tape" */
+  size_t bytes;       /* of that value, or of a tape */
+  const char* reason; /* "a variable has it", "the gradient of tanh reads it", ... */
+} mote_kept_memory;
+/* Lists all memory that values and tapes have, the latest value first, each once, with the first
+ * reason of: a variable, a gradient or pending command that reads it, equal commands. The list is
+ * valid until the next call of this function in the same thread; `memory` is NULL if it is empty.
+ */
+MOTE_API mote_status mote_dynamic_get_memory(mote_dynamic* graph, const mote_kept_memory** memory,
+                                             size_t* count);
 /* Gives back memory that is free, and forgets what was compiled and what is kept for equal
  * commands. */
 MOTE_API mote_status mote_dynamic_trim(mote_dynamic* graph);

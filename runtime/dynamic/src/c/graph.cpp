@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "c/handles.h"
 #include "c/objects.h"
@@ -33,6 +35,13 @@ struct NoGradientScopes {
   std::optional<NoGradient> scope;
 };
 thread_local NoGradientScopes no_gradient_scopes;
+
+/// What mote_dynamic_get_memory() has returned in this thread: `entries` point to texts of `kept`.
+struct ListedMemory {
+  std::vector<KeptMemory> kept;
+  std::vector<mote_kept_memory> entries;
+};
+thread_local ListedMemory listed_memory;
 
 }  // namespace
 
@@ -94,7 +103,22 @@ mote_status mote_dynamic_get_statistics(mote_dynamic* graph, mote_dynamic_statis
     all.compilations = known.compilations;
     all.computed_again = known.computed_again;
     all.compiled_bytes = known.compiled_bytes;
+    all.forgotten = known.forgotten;
     std::memcpy(statistics, &all, std::min(statistics->size, sizeof(all)));
+  });
+}
+
+mote_status mote_dynamic_get_memory(mote_dynamic* graph, const mote_kept_memory** memory,
+                                    size_t* count) {
+  return guarded(__func__, [&] {
+    auto& to = given(memory, "memory");
+    std::size_t& listed_count = given(count, "count");
+    ListedMemory listed{given(graph, "graph").graph.memory(), {}};
+    for (const KeptMemory& one : listed.kept)
+      listed.entries.push_back({one.form.c_str(), one.bytes, one.reason.c_str()});
+    listed_memory = std::move(listed);
+    to = listed_memory.entries.empty() ? nullptr : listed_memory.entries.data();
+    listed_count = listed_memory.entries.size();
   });
 }
 
