@@ -4,20 +4,33 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from . import _arrays
 from ._door import Error, checked, ffi, lib, text
 from ._exceptions import Returned
+from ._lazy import Lazy
 from ._ops import Op, op as op_named
+from ._reference import Reference
 from ._signature import kind_of, signature_of
 
 
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = Lazy("numpy")
+
+
 @functools.lru_cache(maxsize=None)
-def gradient_op(forward: Op, without: tuple[str, ...]) -> Op:
-    """The op |gy|x| -> |gx| of the op with these inputs left out, as a program of its own."""
+def gradient_op(forward: Op, without: tuple[str, ...], tie_share: float = 0.5) -> Op:
+    """The op |gy|x| -> |gx| of the op with these inputs left out, as a program of its own.
+
+    tie_share is what max and min give to each argument where both are equal; with 0 comparisons
+    decide the other way there.
+    """
     pointer = ffi.new("char**")
-    checked(lib.mote_py_gradient(forward.text.encode(), ",".join(without).encode(), pointer))
+    checked(lib.mote_py_gradient(forward.text.encode(), ",".join(without).encode(), tie_share,
+                                 pointer))
     try:
         program = text(pointer[0])
     finally:
@@ -36,9 +49,11 @@ def kind_of_grad(fn: Callable[..., Any], op: Op, arrays: str | None) -> str:
 
 def gradient_of(fn: Callable[..., Any], forward: Op) -> Op:
     """The op of the gradients of a function of `forward`, without the inputs that it lacks."""
-    taken = signature_of(fn, forward).inputs()
-    without = [x.name for x in forward.inputs if x.optional and x.name not in taken]
-    return gradient_op(forward, tuple(without))
+    return gradient_op(forward, _without(signature_of(fn, forward).inputs(), forward))
+
+
+def _without(taken: set[str], forward: Op) -> tuple[str, ...]:
+    return tuple(x.name for x in forward.inputs if x.optional and x.name not in taken)
 
 
 def run_backward(subject: Any, inputs: dict[str, Any], params: dict[str, Any], call: Any) -> None:
@@ -53,6 +68,43 @@ def run_backward(subject: Any, inputs: dict[str, Any], params: dict[str, Any], c
         raise Returned(f"autograd gave {len(wanted)} gradients, expected {len(outputs)}")
     for name, value in zip(outputs, wanted):
         subject.store_one(name, value, call)
+    _settle_kinks(subject, params, call)
+
+
+def _settle_kinks(subject: Any, params: dict[str, Any], call: Any) -> None:
+    """Makes what an output has at a kink the op's own gradient, if it is one of those that are right
+    there: any between those of the sides. At 0 relu has 1/2, PyTorch's has 0.
+    """
+    without = _without(subject.signature.inputs(), subject.forward)
+    sides = [gradient_op(subject.forward, without, share) for share in (0.0, 1.0)]
+    if sides[0] == sides[1]:  # no max, no min and no comparison
+        return
+    inputs = {x.name: _arrays.numpy_over(call.inputs[k]) for k, x in enumerate(subject.op.inputs)
+              if call.inputs[k] != ffi.NULL}
+    if not subject.contract.flushes_denormals:  # else denormals may be equal to 0
+        exact = [_listed(Reference(op)(**inputs, **params)) for op in sides]
+        if not any(_differ(*pair).any() for pair in zip(*exact)):
+            return
+    bounds = [_listed(Reference(op).bound(**inputs, **params, contract=subject.contract))
+              for op in sides]
+    own = _listed(Reference(subject.op)(**inputs, **params))
+    for k, (none, all_) in enumerate(zip(*bounds)):
+        if call.outputs[k] == ffi.NULL:
+            continue
+        y = _arrays.numpy_over(call.outputs[k])
+        if y.shape == own[k].shape:
+            is_kink = _differ(none.lower, all_.lower) | _differ(none.upper, all_.upper)
+            lower = np.minimum(none.lower, all_.lower)
+            upper = np.maximum(none.upper, all_.upper)
+            y[...] = np.where(is_kink & (lower <= y) & (y <= upper), own[k], y)
+
+
+def _listed(outputs: Any) -> list[Any]:
+    return list(outputs) if isinstance(outputs, tuple) else [outputs]
+
+
+def _differ(a: Any, b: Any) -> Any:
+    return ~((a == b) | (np.isnan(a) & np.isnan(b)))
 
 
 def _full(subject: Any, values: dict[str, Any], call: Any) -> dict[str, Any]:

@@ -82,6 +82,7 @@ class Subject:
     def __init__(self, fn: Callable[..., Any], op: Op, name: str, contract: Contract,
                  style: Style, forward: Op | None = None) -> None:
         self.fn, self.op, self.style, self.label = fn, op, style, name
+        self.contract = contract
         self.replay = "{case}"  #: a line of Python that runs a case again
         self.kind = style.arrays or kind_of(fn)
         self.was_guessed = style.arrays is None and is_guessed(fn)

@@ -2,7 +2,8 @@
 /* The door of the package mote_kernels (C99): the oracle for a subject that lives in the calling
  * process or in worker processes that it starts, and the reference, the bound and the judgement of
  * tensors that the caller has. The rules of mote/mote.h hold: every function returns a mote_status,
- * mote_last_error() says what was wrong, nothing throws or aborts. mote_py_X_free frees an object. */
+ * mote_last_error() says what was wrong, nothing throws or aborts. mote_py_X_free frees an object.
+ */
 #ifndef MOTE_PYTHON_H
 #define MOTE_PYTHON_H
 
@@ -19,11 +20,14 @@ extern "C" {
 MOTE_API mote_status mote_py_describe(const char* op, char** text);
 MOTE_API void mote_py_text_free(char* text);
 /* The gradient of the op, with these of its optional inputs left out ("b,c"), as the text of a
- * program: its inputs are the gradients of the op's real outputs and the op's inputs, its outputs the
- * gradients of its real inputs. */
-MOTE_API mote_status mote_py_gradient(const char* op, const char* without, char** text);
-/* Runs the tool `mote` with this command line; returns its exit code. `folder` stands for the folder
- * of the program: the files of the tool are in folder/../share/mote. */
+ * program: its inputs are the gradients of the op's real outputs and the op's inputs, its outputs
+ * the gradients of its real inputs. `tie_share` is what each argument of max and min gets of a
+ * gradient where both are equal: 0.5, as the op's gradient has it, 0 or 1. With 0 comparisons of
+ * reals decide the other way there, so that 0 and 1 are the gradients on the sides of a kink. */
+MOTE_API mote_status mote_py_gradient(const char* op, const char* without, double tie_share,
+                                      char** text);
+/* Runs the tool `mote` with this command line; returns its exit code. `folder` stands for the
+ * folder of the program: the files of the tool are in folder/../share/mote. */
 MOTE_API int mote_py_tool(int argc, char** argv, const char* folder);
 
 /* ---- a campaign ---- */
@@ -38,17 +42,17 @@ typedef struct mote_py_options {
   size_t size;    /* sizeof(mote_py_options) */
   const char* op; /* an op or a program file */
   const char* const* dtypes;
-  size_t dtype_count; /* 0: all of the op */
+  size_t dtype_count;       /* 0: all of the op */
   const char* const* cases; /* run first: the text of a case */
   size_t case_count;
   const mote_py_extent* extents;
   size_t extent_count;
-  double budget_s;   /* seconds of random cases; negative: no limit */
-  double shrink_s;   /* seconds to shrink each failure, and again to diagnose it; negative: the
-                      * oracle's default */
-  double limit_s;    /* seconds of a call in a worker; not positive: the oracle's default */
-  double warm_up_s;  /* more seconds of the first call in a worker; negative: the default */
-  int64_t count;     /* random cases; negative: no limit */
+  double budget_s;  /* seconds of random cases; negative: no limit */
+  double shrink_s;  /* seconds to shrink each failure, and again to diagnose it; negative: the
+                     * oracle's default */
+  double limit_s;   /* seconds of a call in a worker; not positive: the oracle's default */
+  double warm_up_s; /* more seconds of the first call in a worker; negative: the default */
+  int64_t count;    /* random cases; negative: no limit */
   uint64_t seed;
   int32_t max_failures; /* not positive: no limit */
   /* The command line of a process that serves workers: it calls mote_py_serve() with the text that
@@ -113,8 +117,9 @@ MOTE_API mote_status mote_py_call_judge(mote_py_call* call, const mote_tensor* c
 /* ---- the other end of a worker ---- */
 
 /* Serves workers of a campaign in another process until that ends; it does not return. `given` is
- * the value of MOTE_WORKER. fork_process gets a worker's end of a socket and returns as fork() does:
- * it forks this process, or starts a program that calls mote_py_serve_one() with it; NULL: fork().
+ * the value of MOTE_WORKER. fork_process gets a worker's end of a socket and returns as fork()
+ * does: it forks this process, or starts a program that calls mote_py_serve_one() with it; NULL:
+ * fork().
  */
 MOTE_API void mote_py_serve(const char* given, const mote_backend* backend,
                             int32_t (*fork_process)(int32_t socket));

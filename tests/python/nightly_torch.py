@@ -71,7 +71,8 @@ def test_workers_run_torch():
 
 @pytest.mark.parametrize("fn, op, axis", [
     (kernels.softmax, "softmax", -1), (kernels.layer_norm, "layer_norm", None),
-    (kernels.matmul, "matmul", None), (kernels.silu, "silu", None)], ids=label)
+    (kernels.matmul, "matmul", None), (kernels.silu, "silu", None), (kernels.relu, "relu", None),
+    (kernels.leaky_relu, "leaky_relu", None), (kernels.maximum, "max", None)], ids=label)
 def test_autograd_is_right(fn, op, axis):
     r = mote.check(fn, op, axis=axis, grad=True, count=40, seed=1, isolate=False)
     assert r.passed, str(r)

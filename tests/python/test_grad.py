@@ -67,3 +67,43 @@ def test_the_library_may_be_imported_in_the_function():
         return jax.numpy.tanh(x)
 
     assert mote.check(tanh, "tanh", **OPTIONS).passed
+
+
+def relu_by_rule(slope_at_0):
+    """relu whose gradient has this slope at 0, where the op's own has 1/2."""
+    @jax.custom_vjp
+    def relu(x):
+        return jnp.maximum(x, 0)
+
+    def backward(x, g):
+        is_0 = jnp.abs(x) < np.finfo(np.float32).tiny
+        return (jnp.where(is_0, g * slope_at_0, jnp.where(x > 0, g, 0)),)
+
+    relu.defvjp(lambda x: (jnp.maximum(x, 0), x), backward)
+    return lambda x: relu(x)
+
+
+KINKS = OPTIONS | {"count": 25, "seed": 2, "shrink": 2, "max_failures": 1}
+
+
+@pytest.mark.parametrize("slope", [0, 0.25, 1])
+def test_any_slope_between_those_of_the_sides_is_right_at_a_kink(slope):
+    r = mote.check(relu_by_rule(slope), "relu", arrays="jax", **KINKS)
+    assert r.passed, str(r)
+
+
+@pytest.mark.parametrize("slope", [-0.25, 1.25])
+def test_another_slope_at_a_kink_is_wrong(slope):
+    r = mote.check(relu_by_rule(slope), "relu", arrays="jax", **KINKS)
+    assert r.failure is not None, str(r)
+    (expected,), (got,) = r.failure.expected.values(), r.failure.got.values()
+    assert (got != expected).any() and (r.failure.inputs["x"][got != expected] == 0).all()
+
+
+def test_libraries_differ_at_kinks():
+    def leaky(x, alpha):
+        return jnp.where(x > 0, x, x * alpha)
+
+    for fn, op in ((jax.nn.relu, "relu"), (leaky, "leaky_relu")):
+        r = mote.check(fn, op, **KINKS | {"row_major": True, "count": 20})
+        assert r.passed, str(r)
