@@ -185,6 +185,29 @@ TEST(CudaSteps, MakeTheKernelsThatTheyName) {
   expect_has(split.kernels[0].text, "for (int64_t");
 }
 
+/// Where taps lie outside of the input, the loops over fragments hold a branch.
+TEST(CudaSteps, MakeTilesForTensorCoresWhereSomeProductsDoNotCount) {
+  std::size_t tiles = 0;
+  for (const char* name : {"conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv1d.grad",
+                           "conv2d.grad", "matmul", "attention"})
+    for (const auto& [dtype, variant] :
+         {std::pair(DType::bf16, CudaVariant::gen), std::pair(DType::f32, CudaVariant::tf32)}) {
+      const OpRecord& op = find_op(name);
+      if (!has_instance(op, {dtype, full_mask(op)})) continue;
+      SCOPED_TRACE(std::string(name) + " in " + std::string(mote::name(dtype)));
+      const LoopProgram p = compile(instantiate(op, {dtype, full_mask(op)}));
+      const CudaProgram program = cuda_program(p, variant);
+      for (const CudaKernel* kernel : all_kernels(program)) {
+        if (!kernel->has_tiles()) continue;
+        EXPECT_NO_THROW(verify(kernel->loops())) << kernel->function;
+        const auto again = cuda_program_by(p, steps_of(*kernel->version), variant);
+        EXPECT_TRUE(std::ranges::any_of(again.kernels, &CudaKernel::has_tiles));
+        ++tiles;
+      }
+    }
+  EXPECT_GT(tiles, 12U);
+}
+
 TEST(CudaSteps, AreRefusedWithTheReason) {
   const LoopProgram softmax = op_loops("softmax");
   EXPECT_EQ(refusal(softmax, "grid n"), "iterations of n fold into max");

@@ -105,7 +105,8 @@ bool is_in_layout(const TensorReference& r) {
   if (column == nullptr || r.index[1] != Expr(column->variable)) return false;
   std::set<Symbol> inside;
   for (const Stmt* s : r.path)
-    if (const Loop* l = as_loop(*s); l == &row || !inside.empty()) inside.insert(l->variable);
+    if (const Loop* l = as_loop(*s); l != nullptr && (l == &row || !inside.empty()))
+      inside.insert(l->variable);
   const Expr from = r.index[0] - Expr(row.variable);
   return !from.has_load() &&
          std::ranges::none_of(from.symbols(), [&](Symbol s) { return inside.contains(s); });
