@@ -62,7 +62,7 @@ class Taker {
       Innermost taken{{}, *adjacent_, {}, {}};
       for (const auto& [size, one] : ones_)
         taken.demands.push_back({Condition::Kind::zero, Expr(size) - 1});
-      taken.demands.push_back({Condition::Kind::nonneg, loop_.end - loop_.begin - tile.least});
+      add_demands(taken.demands, {{Condition::Kind::nonneg, loop_.end - loop_.begin - tile.least}});
       copy_ahead(body, taken.body);
       std::set<std::string> used = used_;
       const Symbol start = Tiler::fresh_variable(p_, v_.name() + "_tile", used);

@@ -46,7 +46,7 @@ class Slider {
       Innermost taken{in_loops(outer, std::move(inner)), *adjacent_, {}, {}};
       for (const auto& [parameter, value] : known_)
         taken.demands.push_back({Condition::Kind::zero, Expr(parameter) - value});
-      taken.demands.push_back({Condition::Kind::nonneg, loop_.end - loop_.begin - tile.least});
+      add_demands(taken.demands, {{Condition::Kind::nonneg, loop_.end - loop_.begin - tile.least}});
       taken.step.effect =
           fmt::format("{} by {} inside {}, by tiles of {}: {}", v_.name(), stride_,
                       turned_.empty() ? "its window" : turned_, tile.most, tiler.arrays());

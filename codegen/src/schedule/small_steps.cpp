@@ -97,9 +97,14 @@ Refusal interchange(LoopProgram& p, const Path& path) {
 Refusal rely_on_adjacent(LoopProgram& p, const std::string& variable) {
   const auto along = strides_along(p, Symbol(SymbolKind::loop, variable));
   if (along.empty()) return "no tensor changes along it on one axis";
-  for (const KnownStride& k : along)
-    if (are_compatible(p.strides, {k})) add_missing(p.strides, {k});
-  return std::nullopt;
+  bool any = false;
+  for (const KnownStride& k : along) {
+    if (!are_compatible(p.strides, {k})) continue;
+    add_missing(p.strides, {k});
+    any = true;
+  }
+  if (any) return std::nullopt;
+  return "the version relies on adjacent elements along another axis";
 }
 
 namespace {

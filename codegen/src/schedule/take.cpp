@@ -117,6 +117,9 @@ Refusal done(const std::vector<std::string>& effects, const char* why_not, std::
   return std::nullopt;
 }
 
+/// The most iterations that a loop takes at a time: the text has a statement for each.
+constexpr std::int64_t kMostJammed = 64;
+
 Refusal set_vectors(LoopProgram& p, std::int64_t bytes) {
   if (bytes != 8 && bytes != 16 && bytes != 32 && bytes != 64)
     return fmt::format("expected 8, 16, 32 or 64 bytes, got {}", bytes);
@@ -155,6 +158,8 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
       return done(find_positions(p), "no loop finds the position of a maximum or minimum alone",
                   effect);
     case StepKind::jam:
+      if (amount > kMostJammed)
+        return fmt::format("expected at most {} iterations, got {}", kMostJammed, amount);
       return done(jam_rows(p, amount), "no loop adds to sums in an array of a tile", effect);
     case StepKind::prefetch:
       return prefetch_rows(p, loop(), effect);

@@ -12,6 +12,7 @@
 #include "passes/conditions.h"
 #include "schedule/combine.h"
 #include "schedule/iterations.h"
+#include "schedule/paths.h"
 
 namespace mote {
 namespace {
@@ -41,6 +42,17 @@ bool names_in_index(const Body& body, const std::string& name) {
 }
 
 }  // namespace
+
+void add_demands(Conditions& all, const Conditions& more) {
+  for (const Condition& c : more) {
+    const auto value = c.e.constant();
+    if (!value) {
+      add_missing(all, {c});
+    } else if (c.kind == Condition::Kind::zero ? *value != 0 : *value < 0) {
+      throw CannotTile{"a tile takes more iterations than its loop has in any call"};
+    }
+  }
+}
 
 Symbol Tiler::fresh_variable(const LoopProgram& p, const std::string& hint,
                              std::set<std::string>& used) {

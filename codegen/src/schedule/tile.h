@@ -18,6 +18,9 @@ struct CannotTile {
   std::string why;
 };
 
+/// Adds the demands that not every call meets. Throws CannotTile if no call meets one of them.
+void add_demands(Conditions& all, const Conditions& more);
+
 /// A loop of step 1 whose iterations are taken by tiles.
 struct TileAxis {
   Symbol variable;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/optional_outputs.h"
 #include "mote/codegen/schedule.h"
@@ -286,6 +288,44 @@ TEST(Steps, AreRefusedWithWhatIsMissing) {
   EXPECT_EQ(why("scan n"),
             "'scan n' cannot be taken: in no loop of it are the terms of a sum those before or "
             "after its element");
+}
+
+TEST(Steps, AreRefusedWhereTheVersionReliesOnAnotherAxis) {
+  const LoopProgram p = compiled_op("matmul");
+  EXPECT_EQ(refusal(p, "adjacent n, adjacent k, adjacent m"),
+            "matmul: step 'adjacent m' cannot be taken: the version relies on adjacent elements "
+            "along another axis");
+  EXPECT_EQ(after(p, "adjacent n, adjacent k").strides.size(), 3U);
+}
+
+/// The text has a statement for each vector, or iteration: a billion would be no text.
+TEST(Steps, AreRefusedWhereTheTextWouldBeTooLong) {
+  EXPECT_EQ(refusal(compiled_op("softmax"), "jam 65"),
+            "softmax: step 'jam 65' cannot be taken: expected at most 64 iterations, got 65");
+  const LoopProgram attention = compiled_op("attention");
+  const Schedule s = schedule(attention);
+  const std::vector<Step> steps = steps_of(s.versions.front());
+  const auto rows = std::ranges::find(steps, StepKind::tile_rows, &Step::kind);
+  ASSERT_NE(rows, steps.end());
+  EXPECT_EQ(refusal(attention, fmt::format("vectors 64, tile_rows {} 100", rows->targets[0].name)),
+            fmt::format("attention: step 'tile_rows {} 100' cannot be taken: a tile of 100 rows "
+                        "has more than 64 vectors",
+                        rows->targets[0].name));
+}
+
+/// Four columns are never the 32 of a tile, and always at least one.
+TEST(Steps, MakeNoTileThatNoCallFills) {
+  const LoopProgram p = compile(std::make_shared<const Program>(
+      parse_program("op small\ninput a f32[M, K]\ninput b f32[K, 4]\n"
+                    "output y = sum[2](a[i0, i2 over M, 4, K] * b[i2, i1 over M, 4, K])\n")));
+  EXPECT_EQ(refusal(p, "tile m 8 j 32"),
+            "small: step 'tile m 8 j 32' cannot be taken: a tile takes more iterations than its "
+            "loop has in any call");
+  EXPECT_EQ(to_string(scheduled_by(p, parse_steps("vectors 16, tile m 6 j 8")).program.demands),
+            "2*M >= 6");
+  const std::string all = to_string(schedule(p));
+  EXPECT_EQ(all.find("demands 0 <="), std::string::npos) << all;
+  EXPECT_NE(all.find("version tile_16"), std::string::npos) << all;
 }
 
 /// Returns rows of two elements, and of three sums.

@@ -263,15 +263,12 @@ Expr NestTiler::rows_of_first_block() const {
 
 Conditions NestTiler::demands() const {
   const Expr columns = vector().end - vector().begin;
-  Conditions all = {
-      {Condition::Kind::nonneg, columns - (tile_.may_be_narrow ? 1 : vector().amount)},
-      {Condition::Kind::nonneg, 2 * rows_of_first_block() - rows().amount}};
-  const auto add = [&](const Conditions& more) {
-    for (const Condition& c : more)
-      if (std::ranges::find(all, c) == all.end()) all.push_back(c);
-  };
-  add(demands_);
-  for (const auto& [variable, r] : reductions_) add(r.demands);
+  Conditions all;
+  add_demands(all,
+              {{Condition::Kind::nonneg, columns - (tile_.may_be_narrow ? 1 : vector().amount)},
+               {Condition::Kind::nonneg, 2 * rows_of_first_block() - rows().amount}});
+  add_demands(all, demands_);
+  for (const auto& [variable, r] : reductions_) add_demands(all, r.demands);
   return all;
 }
 

@@ -220,8 +220,9 @@ std::string tile_nest(LoopProgram& p, const Path& path, const SharedLoops& chain
                    .block = options.block,
                    .tiles = options.tiles});
   Body nest = tiler.run();
+  const Conditions demands = tiler.demands();
   replace(p, path, std::move(nest));
-  add_missing(p.demands, tiler.demands());
+  add_missing(p.demands, demands);
   if (adjacent) add_missing(p.strides, {*adjacent});
   p.multiplies_padding = p.multiplies_padding || tiler.multiplies_padding();
   p.vector_bytes = bytes;
@@ -276,6 +277,9 @@ std::string tile_rows(LoopProgram& p, const Path& first, const SharedLoops& chai
   around.insert(around.end(), chain.loops.begin(), end);
   const Loop& loop = *chain.loops[rows];
   const Path path = *find_loop(p, loop.variable.name());
+  if (amounts.height * amounts.vectors > kMaxVectors)
+    throw CannotTile{
+        fmt::format("a tile of {} rows has more than {} vectors", amounts.height, kMaxVectors)};
   auto tile = tiled_rows(p, loop, around, chain.own, amounts);
   if (!tile)
     throw CannotTile{
