@@ -198,6 +198,7 @@ CampaignResult run_shown(const CampaignOptions& campaign, const CheckArguments& 
 
 int check(const CheckArguments& given) {
   require_dtypes(given);  // finds mistakes before anything is loaded
+  offer_program_files(given.ops);
   CheckArguments options = given;
   options.seed = std::to_string(seed_of(given));  // every worker gets the same seed
   const int workers = workers_of(options);

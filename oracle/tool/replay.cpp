@@ -156,8 +156,11 @@ int replay_case(const Case& c, const ReplayArguments& options,
 
 int replay(const ReplayArguments& options) {
   const Screen screen = screen_of_output(options.color);
-  const auto isolation = options.subject.in_process ? nullptr : std::make_shared<Isolation>();
   const std::vector<Case> cases = cases_of(fmt::format("{}", fmt::join(options.words, " ")));
+  std::vector<std::string> targets;
+  for (const Case& c : cases) targets.push_back(c.target->text());
+  offer_program_files(targets);
+  const auto isolation = options.subject.in_process ? nullptr : std::make_shared<Isolation>();
   const Interrupts interrupts;
   int code = 0;
   try {

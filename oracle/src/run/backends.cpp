@@ -113,6 +113,14 @@ Backends find_backends(const std::vector<std::string>& named_libraries, Isolatio
   return backends;
 }
 
+void offer_program_files(std::span<const std::string> targets) {
+  const char* given = std::getenv("MOTE_PROGRAMS");
+  std::string all = given != nullptr ? given : "";
+  for (const std::string& target : targets)
+    if (target != "-" && find_target(target)->is_file()) all += (all.empty() ? "" : "\n") + target;
+  if (!all.empty()) setenv("MOTE_PROGRAMS", all.c_str(), 1);
+}
+
 void require_backend_name(const Backends& backends, const std::string& name) {
   const bool known = std::ranges::find(kKnownBackends, name) != kKnownBackends.end();
   if (known || is_here(backends, name)) return;

@@ -18,10 +18,17 @@ struct OfOp {
   std::vector<std::unique_ptr<OpInstance>> instances;
 };
 
+/// Those of add_ops(), which never move.
+std::vector<std::unique_ptr<const OpRecord>>& added() {
+  static std::vector<std::unique_ptr<const OpRecord>> all;
+  return all;
+}
+
+bool is_named(const OpRecord& record, std::string_view op) { return record.name == op; }
+
 const OpRecord* record_named(std::string_view op) {
-  const auto all = generated_ops();
-  const auto found =
-      std::ranges::find(all, op, [](const OpRecord* r) { return std::string_view(r->name); });
+  const auto all = ops_with_kernels();
+  const auto found = std::ranges::find_if(all, [&](const OpRecord* r) { return is_named(*r, op); });
   return found == all.end() ? nullptr : *found;
 }
 
@@ -125,6 +132,27 @@ bool may_have_tf32(const OpRecord& record) {
   const auto one = std::ranges::find(all, DType::f32, &Instance::dtype);
   return one != all.end() &&
          std::ranges::any_of(nodes_of(*instantiate(record, *one)), sums_products);
+}
+
+void add_ops(std::vector<OpRecord> records) {
+  for (OpRecord& record : records)
+    added().push_back(std::make_unique<const OpRecord>(std::move(record)));
+}
+
+std::span<const OpRecord* const> ops_with_kernels() {
+  static const std::vector<const OpRecord*> all = [] {
+    std::vector<const OpRecord*> made;
+    for (const OpRecord* record : generated_ops())
+      if (std::ranges::none_of(added(), [&](const auto& a) { return is_named(*a, record->name); }))
+        made.push_back(record);
+    for (const auto& record : added()) made.push_back(record.get());
+    return made;
+  }();
+  return all;
+}
+
+bool is_added_op(const OpRecord& record) {
+  return std::ranges::any_of(added(), [&](const auto& a) { return a.get() == &record; });
 }
 
 std::span<const std::unique_ptr<OpInstance>> instances_of(std::string_view op) {

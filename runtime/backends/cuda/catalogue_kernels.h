@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue's kernels as CUDA: the instance of an op that a call needs, and its source.
+// The catalogue's kernels as CUDA, and those of ops that a plug-in adds: the instance of an op that
+// a call needs, and its source.
 #pragma once
 
 #include <array>
@@ -55,8 +56,16 @@ class OpInstance {
 /// True if the op sums products of two inputs' elements in f32: others have no variant tf32.
 bool may_have_tf32(const OpRecord& record);
 
-/// Returns the instances of one op of generated_ops(), made at the first call, never moved. Empty
-/// for an unknown op.
+/// Adds ops to those that have kernels; one takes the place of the catalogue's op of its name. It
+/// must be called before the functions below.
+void add_ops(std::vector<OpRecord> records);
+/// Returns the ops that have kernels: generated_ops(), then those that were added.
+std::span<const OpRecord* const> ops_with_kernels();
+/// True if add_ops() added the record.
+bool is_added_op(const OpRecord& record);
+
+/// Returns the instances of one op of ops_with_kernels(), made at the first call, never moved.
+/// Empty for an unknown op.
 std::span<const std::unique_ptr<OpInstance>> instances_of(std::string_view op);
 
 /// Returns the instance whose inputs have the call's dtypes, and whose optional inputs are the

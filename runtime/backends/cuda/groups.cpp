@@ -31,17 +31,28 @@ const char* name_of(Variant variant) {
   return kNames.at(static_cast<std::size_t>(variant));
 }
 
+/// Returns the programs of an op that was added; empty for others, whose programs are this
+/// library's.
+std::string text_of_added(const OpRecord& record) {
+  std::string text;
+  if (!is_added_op(record)) return text;
+  for (const auto& instance : instances_of(record.name))
+    text += "\n" + to_string(instance->program());
+  return text;
+}
+
 }  // namespace
 
-std::uint32_t group_of(std::string_view op, std::uint32_t groups) {
-  return static_cast<std::uint32_t>((hash_of(op) >> 32U) % groups);
+std::uint32_t group_of(const OpRecord& record, std::uint32_t groups) {
+  if (is_added_op(record)) return groups;
+  return static_cast<std::uint32_t>((hash_of(record.name) >> 32U) % groups);
 }
 
 GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant variant) {
   GroupSource out;
   std::set<std::string> helpers;
-  for (const OpRecord* record : generated_ops()) {
-    if (group_of(record->name, groups) != group) continue;
+  for (const OpRecord* record : ops_with_kernels()) {
+    if (group_of(*record, groups) != group) continue;
     for (const auto& instance : instances_of(record->name)) {
       if (!instance->has(variant)) continue;
       const CudaProgram& program = instance->source(variant);
@@ -59,8 +70,8 @@ GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant v
 std::string key_of_group(std::uint32_t group, std::uint32_t groups, Variant variant) {
   std::string key =
       fmt::format("mote {}, {}, group {} of {}:", identity(), name_of(variant), group, groups);
-  for (const OpRecord* record : generated_ops())
-    if (group_of(record->name, groups) == group) key += " " + record->name;
+  for (const OpRecord* record : ops_with_kernels())
+    if (group_of(*record, groups) == group) key += " " + record->name + text_of_added(*record);
   return key;
 }
 

@@ -13,8 +13,9 @@
 
 namespace mote::cuda {
 
-/// Returns the group of an op, by its name alone, so that a new op moves no other.
-std::uint32_t group_of(std::string_view op, std::uint32_t groups);
+/// Returns the group of an op, by its name alone, so that a new op moves no other: from 0 on, and
+/// `groups` for ops that were added.
+std::uint32_t group_of(const OpRecord& record, std::uint32_t groups);
 
 struct GroupSource {
   std::vector<std::string> functions;  ///< the kernels' names
@@ -24,7 +25,8 @@ struct GroupSource {
 GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant variant);
 
 /// Returns the key of the group's source in a cache, without making the source: this library or
-/// program itself, whose code and catalogue determine the source, and the group.
+/// program itself, whose code and catalogue determine the source, the group, and the programs of
+/// ops that were added.
 std::string key_of_group(std::uint32_t group, std::uint32_t groups, Variant variant);
 
 /// Returns the key for one instance of an op.

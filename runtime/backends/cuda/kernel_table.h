@@ -89,7 +89,7 @@ mote_kernel kernel_of(const OpRecord& record) {
 template <typename Machine>
 std::vector<mote_kernel> reference_kernels() {
   std::vector<mote_kernel> made;
-  for (const OpRecord* record : generated_ops())
+  for (const OpRecord* record : ops_with_kernels())
     made.push_back(kernel_of<Machine, Variant::reference, Kind::integer>(*record));
   return made;
 }
@@ -99,7 +99,7 @@ std::vector<mote_kernel> reference_kernels() {
 template <typename Machine>
 std::vector<mote_kernel> tf32_kernels() {
   std::vector<mote_kernel> made;
-  for (const OpRecord* record : generated_ops())
+  for (const OpRecord* record : ops_with_kernels())
     if (may_have_tf32(*record))
       made.push_back(kernel_of<Machine, Variant::tf32, Kind::f32>(*record));
   return made;
@@ -108,7 +108,7 @@ std::vector<mote_kernel> tf32_kernels() {
 template <typename Machine>
 std::vector<mote_kernel> gen_kernels() {
   std::vector<mote_kernel> made;
-  for (const OpRecord* record : generated_ops()) {
+  for (const OpRecord* record : ops_with_kernels()) {
     made.push_back(kernel_of<Machine, Variant::gen, Kind::integer>(*record));
     made.push_back(kernel_of<Machine, Variant::gen, Kind::f64>(*record));
     made.push_back(kernel_of<Machine, Variant::gen, Kind::f32>(*record));

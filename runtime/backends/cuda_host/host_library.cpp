@@ -147,7 +147,7 @@ const HostLibrary& library_of(const cuda::OpInstance& instance, cuda::Variant va
   static std::mutex mutex;
   static std::map<std::pair<std::uint32_t, cuda::Variant>, HostLibrary> loaded;
   const std::lock_guard lock(mutex);
-  const std::uint32_t group = cuda::group_of(instance.record().name, kGroups);
+  const std::uint32_t group = cuda::group_of(instance.record(), kGroups);
   const auto known = loaded.find({group, variant});
   return known != loaded.end()
              ? known->second

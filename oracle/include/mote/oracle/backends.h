@@ -49,6 +49,11 @@ struct Backends {
 Backends find_backends(const std::vector<std::string>& named_libraries,
                        Isolation* isolation = nullptr);
 
+/// Tells libraries that make kernels at run time, as cuda_host does, which of the targets are
+/// program files, by $MOTE_PROGRAMS. It must be called before they are loaded. Throws Error as
+/// find_target() does.
+void offer_program_files(std::span<const std::string> targets);
+
 struct Selection {
   std::vector<BackendEntry> chosen;
   std::vector<std::string> absent;  ///< requested, known to mote, not on this machine
