@@ -57,6 +57,9 @@ void add_color(CLI::App& command, std::string& color);
 /// Splits texts at commas, except the path of an existing file.
 std::vector<std::string> split_paths(const std::vector<std::string>& texts);
 
+/// Returns why the kernels of an op, by steps or by the search, are none of the variant tf32.
+std::string no_tf32(bool by_steps);
+
 /// The cases of a file, or the single case that the text states.
 std::vector<Case> cases_of(const std::string& text);
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "commands.h"
 #include "mote/base/error.h"
@@ -92,10 +93,7 @@ std::string kernel_text(const Resolved& resolved, const EmitArguments& options) 
       options.steps ? cuda_program_by(loops, parse_steps(*options.steps), variant, how)
                     : cuda_program(loops, variant, how);
   if (variant == CudaVariant::tf32 && !program.rounds_to_tf32())
-    throw Error(options.op + (options.steps
-                                  ? ": these steps make no tile of f32 products (block_tile does)"
-                                  : ": no product of it is one of tf32 (--variant gen has all "
-                                    "kernels)"));
+    throw Error(options.op + no_tf32(options.steps.has_value()));
   return emit_cuda(program, options.standalone);
 }
 
@@ -133,6 +131,10 @@ std::vector<std::string> plugin_commands(const Resolved& resolved, const EmitArg
 
 int emit_plugin(const Resolved& resolved, const EmitArguments& options) {
   if (options.language == "cuda") throw Error("--plugin: only of C, got --lang cuda");
+  for (const auto& [word, given] : {std::pair("--schedule", options.steps.has_value()),
+                                    std::pair("--variant", !options.variant.empty()),
+                                    std::pair("--standalone", options.standalone)})
+    if (given) throw Error(fmt::format("--plugin: {} is of mote's kernel, not of your own", word));
   PluginOptions how = options.plugin;
   how.indices = flags_of(options.indices);
   if (is_c_name(how.function)) how.commands = plugin_commands(resolved, options);
@@ -166,6 +168,11 @@ int emit(const EmitArguments& options) {
 }
 
 }  // namespace
+
+std::string no_tf32(bool by_steps) {
+  return by_steps ? ": these steps make no tile of f32 products (block_tile does)"
+                  : ": no product of it is one of tf32 (--variant gen has all kernels)";
+}
 
 void add_emit(CLI::App& app, Action& action) {
   const auto options = std::make_shared<EmitArguments>();

@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "mote/base/error.h"
+#include "mote/base/variant_names.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/passes.h"
@@ -32,6 +33,7 @@ struct ExplainArguments {
   std::string dtype;
   std::string stage;
   std::string language = "c";
+  std::string variant = "gen";
   std::string form;
   std::string backend;
   std::vector<std::string> plugins;
@@ -146,7 +148,12 @@ int explain_backends(const ExplainArguments& options, const Resolved& resolved) 
 }
 
 void check_language(const ExplainArguments& options) {
-  if (options.language == "c") return;
+  if (options.variant != "gen" && options.variant != "tf32")
+    throw Error(fmt::format("unknown variant '{}' (known: gen, tf32)", options.variant));
+  if (options.language == "c") {
+    if (options.variant == "tf32") throw Error("explain: --variant tf32 goes with --lang cuda");
+    return;
+  }
   if (options.language != "cuda")
     throw Error(fmt::format("unknown language '{}' (known: c, cuda)", options.language));
   if (options.stage != "schedule") throw Error("explain: --lang cuda goes with --stage schedule");
@@ -158,8 +165,12 @@ std::string schedule_text(const ExplainArguments& options, const Resolved& resol
   std::optional<std::vector<Step>> steps;
   if (options.steps) steps = parse_steps(*options.steps);
   if (options.language != "cuda") return to_string(kernel_schedule(resolved, steps));
-  return loops_text(steps ? cuda_program_by(fused, *steps, CudaVariant::gen, how)
-                          : cuda_program(fused, CudaVariant::gen, how));
+  const bool is_tf32 = options.variant == "tf32";
+  const CudaVariant variant = is_tf32 ? CudaVariant::tf32 : CudaVariant::gen;
+  const CudaProgram program =
+      steps ? cuda_program_by(fused, *steps, variant, how) : cuda_program(fused, variant, how);
+  if (is_tf32 && !program.rounds_to_tf32()) throw Error(options.op + no_tf32(steps.has_value()));
+  return loops_text(program);
 }
 
 int explain_stages(const ExplainArguments& options) {
@@ -216,6 +227,12 @@ void add_explain(CLI::App& app, Action& action) {
       ->add_option("--schedule", options->steps,
                    "with --stage schedule: the loops by these steps, as `mote emit` takes them")
       ->type_name("STEPS");
+  command
+      ->add_option("--variant", options->variant,
+                   "with --lang cuda: of f32 rounded to 11 bits before it is multiplied, or not; "
+                   "default gen")
+      ->transform([](const std::string& name) { return std::string(current_name(name)); })
+      ->type_name("gen|tf32");
   CLI::Option* form =
       command
           ->add_option("--form", options->form, "another formula of the op, as contracts name it")

@@ -131,6 +131,13 @@ TEST(Tool, UnknownNamesSayWhatIsKnown) {
   expect_has(bad("emit softmax --lang cuda --variant tf32"),
              "softmax: no product of it is one of tf32");
   expect_has(good("emit gemm --lang cuda --variant tf32"), "mote_mma_m16n8k8_tf32(");
+  const std::string explain = "explain gemm --stage schedule --variant tf32";
+  expect_has(good(explain + " --lang cuda"), " in fragments");
+  expect_has(bad(explain), "explain: --variant tf32 goes with --lang cuda");
+  expect_has(bad(explain + " --lang cuda --schedule ''"), "gemm: these steps make no tile of f32");
+  expect_has(bad("explain gemm --variant quick"), "unknown variant 'quick' (known: gen, tf32)");
+  expect_has(bad("emit gemm --plugin mine --schedule 'threads m'"),
+             "--plugin: --schedule is of mote's kernel, not of your own");
   expect_has(bad("emit gemm --without a"), "'a' is not an optional input (optional: c)");
   expect_has(bad("emit softmax --without q"), "(optional: none)");
 }
