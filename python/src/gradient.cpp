@@ -40,6 +40,25 @@ Uop shared_at_tie(const Uop& u) {
   return is_tie ? g : Uop();
 }
 
+const Uop& behind_views(const Uop& u) {
+  const auto* view = std::get_if<uop::Reindex>(&u.node().kind);
+  return view == nullptr ? u : behind_views(view->x);
+}
+
+/// True for g/n, which a reduction by max or min gives to each of n elements that equal its result.
+bool is_shared_by_count(const Uop& u) {
+  const auto* quotient = std::get_if<uop::Map>(&u.node().kind);
+  if (quotient == nullptr || quotient->op != MapOp::div) return false;
+  const auto* count = std::get_if<uop::Reduce>(&behind_views(quotient->args[1]).node().kind);
+  if (count == nullptr || count->op != ReduceOp::sum) return false;
+  const auto* one = std::get_if<uop::Map>(&count->x.node().kind);
+  if (one == nullptr || one->op != MapOp::cast) return false;
+  const auto* hit = std::get_if<uop::Map>(&one->args[0].node().kind);
+  if (hit == nullptr || hit->op != MapOp::eq) return false;
+  const auto* greatest = std::get_if<uop::Reduce>(&behind_views(hit->args[1]).node().kind);
+  return greatest != nullptr && (greatest->op == ReduceOp::max || greatest->op == ReduceOp::min);
+}
+
 /// Returns a comparison of reals that decides the other way where both are equal; else an empty
 /// handle.
 Uop decided_otherwise(const Uop& u, const std::vector<Uop>& args) {
@@ -67,6 +86,7 @@ Program with_share(const Program& p, double share) {
     }
     Uop y = is_changed ? rebuild(u, args, {}) : u;
     if (shared_at_tie(u)) y = share == 1 ? args[2] : where(args[0], 0, args[2]);
+    if (is_shared_by_count(u)) y = share == 1 ? args[0] : where(args[1] > 1, 0, y);
     if (Uop other = share == 0 ? decided_otherwise(u, args) : Uop()) y = other;
     made.emplace(u.id(), y);
   }

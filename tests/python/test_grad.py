@@ -104,6 +104,10 @@ def test_libraries_differ_at_kinks():
     def leaky(x, alpha):
         return jnp.where(x > 0, x, x * alpha)
 
-    for fn, op in ((jax.nn.relu, "relu"), (leaky, "leaky_relu")):
-        r = mote.check(fn, op, **KINKS | {"row_major": True, "count": 20})
+    def greatest(x):  # its gradient goes to the first of several
+        return jnp.take_along_axis(x, x.argmax(axis=-1)[..., None], axis=-1)[..., 0]
+
+    for fn, op, axis in ((jax.nn.relu, "relu", None), (leaky, "leaky_relu", None),
+                         (greatest, "reduce_max", -1)):
+        r = mote.check(fn, op, axis=axis, **KINKS | {"row_major": True, "count": 20})
         assert r.passed, str(r)
