@@ -2,13 +2,21 @@
 // The functions of mote_python.h about tensors that the caller has.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "../../runtime/core/src/c/guard.h"
 #include "call.h"
 #include "judge/compare.h"
+#include "mote/base/kernel_call.h"
+#include "mote/base/near_names.h"
 #include "mote/oracle/contract.h"
 #include "mote/oracle/report.h"
+#include "mote/uops/bound.h"
 #include "mote/uops/element.h"
 #include "mote_python.h"
 
@@ -18,6 +26,7 @@ struct mote_py_call {
   std::shared_ptr<const mote::BoundOf> bound, form_bound;
   mote_contract contract{};
   std::string form;
+  std::vector<std::unique_ptr<std::string>> names;  ///< of `functions`
   std::vector<mote_accuracy> functions;
   std::string text;
 };
@@ -99,8 +108,20 @@ void keep(mote_py_call& c, const mote_contract* given) {
   c.contract.size = sizeof c.contract;
   c.form = form_of(given);
   c.contract.form = c.form.c_str();
-  c.contract.function_count = 0;
-  c.contract.functions = nullptr;
+  const std::vector<std::string> known = contract_functions();
+  for (mote_accuracy f : accuracies_of(*given)) {
+    const auto at = std::ranges::find(known, f.function);
+    if (at == known.end()) {
+      const std::vector<std::string> near = near_names(f.function, known);
+      throw Error(fmt::format("contract: unknown function '{}' ({}: {})", f.function,
+                              near.empty() ? "known" : "did you mean",
+                              fmt::join(near.empty() ? known : near, ", ")));
+    }
+    c.names.push_back(std::make_unique<std::string>(f.function));
+    f.function = c.names.back()->c_str();
+    c.functions.push_back(f);
+  }
+  c.contract.functions = c.functions.data();
   c.contract.in_place_count = 0;
   c.contract.in_place = nullptr;
 }
@@ -135,11 +156,10 @@ mote_status mote_py_call_output(mote_py_call* call, int32_t values, size_t k, co
       throw mote::StatusError(MOTE_INVALID, "there is no such output");
     if (name != nullptr) *name = c.call.of.outputs[k].name.c_str();
     const mote::AxisList& shape = c.call.output_shapes.at(k);
-    const mote::Tensor made =
-        values == MOTE_PY_EXPECTED
-            ? mote::python::tensor_of_dense(c.call.expected[k], shape)
-            : mote::python::tensor_of_dense(
-                  mote::python::end_of(c, k, values == MOTE_PY_UPPER), shape);
+    const mote::Tensor made = values == MOTE_PY_EXPECTED
+                                  ? mote::python::tensor_of_dense(c.call.expected[k], shape)
+                                  : mote::python::tensor_of_dense(
+                                        mote::python::end_of(c, k, values == MOTE_PY_UPPER), shape);
     *tensor = mote::c::handle_of(made);
   });
 }

@@ -167,3 +167,16 @@ def test_mistakes_in_a_call_say_the_op_and_what():
             call()
         assert str(e.value) == said
     assert mote.reference("softmax")(x, axis=np.array(1)).shape == (2, 2)
+
+
+def test_a_contract_s_accuracy_decides_bounds():
+    x = np.float32([0.5, 3])
+    by_default = mote.reference("exp").bound(x)
+    wide = mote.reference("exp").bound(x, contract=mote.Contract(accuracy={"exp": 1000}))
+    assert (wide.upper - wide.lower > 50 * (by_default.upper - by_default.lower)).all()
+    inexact = np.exp(x) * np.float32(1.00003)
+    with pytest.raises(AssertionError):
+        mote.assert_close(inexact, "exp", x)
+    mote.assert_close(inexact, "exp", x, contract=mote.Contract(accuracy={"exp": 1000}))
+    with pytest.raises(mote.Error, match=r"contract: unknown function 'expp' \(did you mean: exp"):
+        mote.reference("exp").bound(x, contract=mote.Contract(accuracy={"expp": 4}))
