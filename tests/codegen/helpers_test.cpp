@@ -79,8 +79,8 @@ TEST(Helpers, HaveSpecifiersOfTheirTarget) {
   EXPECT_EQ(cuda_helpers(std::set<std::string>{"mote_alloc"}), "");
 }
 
-/// Arrays of a block begin at multiples of 64 bytes, each 64 bytes behind the one before; what no memory can hold
-/// has no block, also where its bytes are more than a size_t counts.
+/// Arrays of a block begin at multiples of 64 bytes, each 64 bytes behind the one before. Arrays
+/// that no memory can hold have no block, also where their bytes are more than a size_t counts.
 TEST(Helpers, PlaceArraysInABlock) {
   const test::CLibrary library(emit_c_gen_includes() +
                                emit_c_helpers({"mote_place", "mote_alloc_block", "mote_array"}) +

@@ -40,8 +40,8 @@ std::vector<Helper> joined(std::initializer_list<std::span<const Helper>> tables
 /// memory of the host.
 const std::vector<Helper>& helpers_of(Target target) {
   static const std::vector<Helper> c =
-      joined({reference_helpers(), bound_helpers(), gen_helpers(), thread_helpers(), memory_helpers(),
-              pair_helpers(), transpose_helpers()});
+      joined({reference_helpers(), bound_helpers(), gen_helpers(), thread_helpers(),
+              memory_helpers(), pair_helpers(), transpose_helpers()});
   static const std::vector<Helper> cuda = [] {
     std::vector<Helper> all = joined({reference_helpers(), bound_helpers(), gen_helpers()});
     std::erase_if(all, [](const Helper& h) { return h.name == "mote_alloc"; });

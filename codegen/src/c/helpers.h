@@ -17,8 +17,8 @@ namespace mote::emit {
 enum class Target : std::uint8_t { c, cuda };
 
 /// The specifiers before a helper's type. always_inline: a macro of both languages' headers. called:
-/// the function is called wherever it is used, which takes fewer bytes. cold: the same, and it is
-/// called rarely, and stands once in a text.
+/// the compiler never inlines the function, so that kernels take fewer bytes. cold: it never
+/// inlines the function either, which is called rarely and stands once in a text.
 enum class Storage : std::uint8_t { static_inline, always_inline, called, cold, none };
 
 /// A helper function of emitted text. One whose name begins with "reduction " is the declaration

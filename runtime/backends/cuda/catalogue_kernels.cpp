@@ -18,7 +18,7 @@ struct OfOp {
   std::vector<std::unique_ptr<OpInstance>> instances;
 };
 
-/// Those of add_ops(), which never move.
+/// Returns the records that add_ops() has added. They never move.
 std::vector<std::unique_ptr<const OpRecord>>& added() {
   static std::vector<std::unique_ptr<const OpRecord>> all;
   return all;
