@@ -16,9 +16,9 @@ namespace mote::emit {
 /// The language that a function's body is in: C, or a CUDA kernel.
 enum class Target : std::uint8_t { c, cuda };
 
-/// The specifiers before a helper's type. always_inline: a macro of both languages' headers. called:
-/// the compiler never inlines the function, so that kernels take fewer bytes. cold: it never
-/// inlines the function either, which is called rarely and stands once in a text.
+/// The specifiers before a helper's type. always_inline: a macro of both languages' headers.
+/// called: the compiler never inlines the function, so that kernels take fewer bytes. cold: it
+/// never inlines the function either, which is called rarely and stands once in a text.
 enum class Storage : std::uint8_t { static_inline, always_inline, called, cold, none };
 
 /// A helper function of emitted text. One whose name begins with "reduction " is the declaration
