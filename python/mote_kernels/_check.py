@@ -86,7 +86,7 @@ def check(
     `arrays`: "numpy", "torch" or "jax"; by default what the function's code names. `device` moves
     torch's tensors. `grad=True` checks the gradients that torch's autograd, or JAX's, gives for
     `fn`, a function of the op itself; those at NaN and infinities are left open, and at a kink, as that
-    of relu at 0, any between those of its sides is right.
+    of relu at 0, any between those of its sides is right. Equal arguments of a max share one.
 
     `isolate`: True runs the function in worker processes that import it by its name, so that a crash
     or a hang is a failure with a smallest case; False runs it in this process. The default is

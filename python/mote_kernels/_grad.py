@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Callable
+import math
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 
 from . import _arrays
 from ._door import Error, checked, ffi, lib, text
@@ -21,21 +22,24 @@ else:
     np = Lazy("numpy")
 
 
+_USUAL, _LEAST, _GREATEST = 0, 1, 2
+
+
 @functools.lru_cache(maxsize=None)
-def gradient_op(forward: Op, without: tuple[str, ...], tie_share: float = 0.5) -> Op:
+def _derived(forward: Op, without: tuple[str, ...], at_kinks: int) -> tuple[Op, bool]:
     """The op |gy|x| -> |gx| of the op with these inputs left out, as a program of its own.
 
-    tie_share is what max and min give to each argument where both are equal; with 0 comparisons
-    decide the other way there.
+    At a kink, as that of relu at 0, it has the op's own gradient, or the least or the greatest of
+    those that are right. Also returns whether all of these have the same sum.
     """
-    pointer = ffi.new("char**")
-    checked(lib.mote_py_gradient(forward.text.encode(), ",".join(without).encode(), tie_share,
-                                 pointer))
+    pointer, ties_kept = ffi.new("char**"), ffi.new("int32_t*")
+    checked(lib.mote_py_gradient(forward.text.encode(), ",".join(without).encode(), at_kinks,
+                                 pointer, ties_kept))
     try:
         program = text(pointer[0])
     finally:
         lib.mote_py_text_free(pointer[0])
-    return op_named(program)
+    return op_named(program), bool(ties_kept[0])
 
 
 def kind_of_grad(fn: Callable[..., Any], op: Op, arrays: str | None) -> str:
@@ -49,7 +53,7 @@ def kind_of_grad(fn: Callable[..., Any], op: Op, arrays: str | None) -> str:
 
 def gradient_of(fn: Callable[..., Any], forward: Op) -> Op:
     """The op of the gradients of a function of `forward`, without the inputs that it lacks."""
-    return gradient_op(forward, _without(signature_of(fn, forward).inputs(), forward))
+    return _derived(forward, _without(signature_of(fn, forward).inputs(), forward), _USUAL)[0]
 
 
 def _without(taken: set[str], forward: Op) -> tuple[str, ...]:
@@ -76,27 +80,67 @@ def _settle_kinks(subject: Any, params: dict[str, Any], call: Any) -> None:
     there: any between those of the sides. At 0 relu has 1/2, PyTorch's has 0.
     """
     without = _without(subject.signature.inputs(), subject.forward)
-    sides = [gradient_op(subject.forward, without, share) for share in (0.0, 1.0)]
-    if sides[0] == sides[1]:  # no max, no min and no comparison
+    (least, ties_kept), (greatest, _) = [_derived(subject.forward, without, end)
+                                         for end in (_LEAST, _GREATEST)]
+    if least == greatest:  # no max, no min, no abs and no comparison
         return
-    inputs = {x.name: _arrays.numpy_over(call.inputs[k]) for k, x in enumerate(subject.op.inputs)
-              if call.inputs[k] != ffi.NULL}
+    inputs = _inputs(subject, call)
     if not subject.contract.flushes_denormals:  # else denormals may be equal to 0
-        exact = [_listed(Reference(op)(**inputs, **params)) for op in sides]
-        if not any(_differ(*pair).any() for pair in zip(*exact)):
+        ends = [_listed(Reference(op)(**_taken(op, inputs), **params)) for op in (least, greatest)]
+        if not any(_differ(*pair).any() for pair in zip(*ends)):
             return
-    bounds = [_listed(Reference(op).bound(**inputs, **params, contract=subject.contract))
-              for op in sides]
-    own = _listed(Reference(subject.op)(**inputs, **params))
-    for k, (none, all_) in enumerate(zip(*bounds)):
-        if call.outputs[k] == ffi.NULL:
-            continue
-        y = _arrays.numpy_over(call.outputs[k])
-        if y.shape == own[k].shape:
-            is_kink = _differ(none.lower, all_.lower) | _differ(none.upper, all_.upper)
-            lower = np.minimum(none.lower, all_.lower)
-            upper = np.maximum(none.upper, all_.upper)
-            y[...] = np.where(is_kink & (lower <= y) & (y <= upper), own[k], y)
+    bounds = [_listed(Reference(op).bound(**_taken(op, inputs), **params,
+                                          contract=subject.contract))
+              for op in (subject.op, least, greatest)]
+    given = [None if call.outputs[k] == ffi.NULL else _arrays.numpy_over(call.outputs[k])
+             for k in range(len(bounds[0]))]
+    if any(y is not None and y.shape != of.lower.shape for y, of in zip(given, bounds[0])):
+        return
+    if ties_kept and not _has_right_sum(given, bounds):
+        return
+    own = _listed(Reference(subject.op)(**_taken(subject.op, inputs), **params))
+    for y, usual, low, high in zip(given, own, *bounds[1:]):
+        if y is not None:
+            is_kink = _differ(low.lower, high.lower) | _differ(low.upper, high.upper)
+            lower, upper = np.minimum(low.lower, high.lower), np.maximum(low.upper, high.upper)
+            y[...] = np.where(is_kink & (lower <= y) & (y <= upper), usual, y)
+
+
+def _inputs(subject: Any, call: Any) -> dict[str, Any]:
+    """The inputs of the op's gradients; 0 for those whose data the op's own does not read, as for the
+    function (_full).
+    """
+    zeros = {y.name.removeprefix("g"): np.zeros_like(_arrays.numpy_over(call.outputs[k]))
+             for k, y in enumerate(subject.op.outputs) if call.outputs[k] != ffi.NULL}
+    return zeros | {x.name: _arrays.numpy_over(call.inputs[k])
+                    for k, x in enumerate(subject.op.inputs) if call.inputs[k] != ffi.NULL}
+
+
+def _taken(op: Op, inputs: dict[str, Any]) -> dict[str, Any]:
+    return {x.name: inputs[x.name] for x in op.inputs if x.name in inputs}
+
+
+def _has_right_sum(given: list[Any], bounds: list[Any]) -> bool:
+    """True if all gradients sum up to what the op's own do, as far as rounding allows: equal
+    arguments of a max share its gradient, and none gets what another has.
+    """
+    total, lower, upper = [], [], []
+    for y, *ends in zip(given, *bounds):
+        if y is None or not all(np.isfinite(v).all() for v in (y, *_ends(ends))):
+            return True
+        widened = [(np.nextafter(of.lower, -np.inf), np.nextafter(of.upper, np.inf))
+                   for of in ends]  # the ends were rounded
+        wide = [(np.float64(a), np.float64(b)) for a, b in widened]
+        error = functools.reduce(np.maximum, [b - a for a, b in wide])
+        total += y.astype(np.float64).ravel().tolist()
+        lower += (wide[0][0] - error).ravel().tolist()
+        upper += (wide[0][1] + error).ravel().tolist()
+    return math.fsum(lower) <= math.fsum(total) <= math.fsum(upper)
+
+
+def _ends(bounds: Iterable[Any]) -> Iterator[Any]:
+    for of in bounds:
+        yield from (of.lower, of.upper)
 
 
 def _listed(outputs: Any) -> list[Any]:

@@ -3,17 +3,20 @@
 // autograd computes it from the inputs.
 #include "mote/uops/gradient.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <sstream>
 #include <unordered_map>
-#include <utility>
 #include <variant>
 #include <vector>
 
 #include "../../runtime/core/src/c/guard.h"
 #include "../../uops/src/graph/node.h"
 #include "mote/oracle/resolve.h"
+#include "mote/uops/facts.h"
 #include "mote/uops/invert.h"
 #include "mote_python.h"
 
@@ -21,95 +24,139 @@ namespace {
 
 using namespace mote;  // NOLINT: names of uops
 
-bool is_half(const Uop& u) {
-  const auto* s = std::get_if<uop::Scalar>(&u.node().kind);
-  return s != nullptr && s->value.is_real() && s->value.real() == 0.5;
-}
-
-/// Returns g of where(a == b, g*0.5, g), which max and min give to each side of a tie; else an
-/// empty handle.
-Uop shared_at_tie(const Uop& u) {
-  const auto* choice = std::get_if<uop::Map>(&u.node().kind);
-  if (choice == nullptr || choice->op != MapOp::where) return {};
-  const auto* condition = std::get_if<uop::Map>(&choice->args[0].node().kind);
-  const auto* half = std::get_if<uop::Map>(&choice->args[1].node().kind);
-  const Uop& g = choice->args[2];
-  const bool is_tie = condition != nullptr && condition->op == MapOp::eq && half != nullptr &&
-                      half->op == MapOp::mul && half->args[0].id() == g.id() &&
-                      is_half(half->args[1]);
-  return is_tie ? g : Uop();
-}
-
-const Uop& behind_views(const Uop& u) {
-  const auto* view = std::get_if<uop::Reindex>(&u.node().kind);
-  return view == nullptr ? u : behind_views(view->x);
-}
-
-/// True for g/n, which a reduction by max or min gives to each of n elements that equal its result.
-bool is_shared_by_count(const Uop& u) {
-  const auto* quotient = std::get_if<uop::Map>(&u.node().kind);
-  if (quotient == nullptr || quotient->op != MapOp::div) return false;
-  const auto* count = std::get_if<uop::Reduce>(&behind_views(quotient->args[1]).node().kind);
-  if (count == nullptr || count->op != ReduceOp::sum) return false;
-  const auto* one = std::get_if<uop::Map>(&count->x.node().kind);
-  if (one == nullptr || one->op != MapOp::cast) return false;
-  const auto* hit = std::get_if<uop::Map>(&one->args[0].node().kind);
-  if (hit == nullptr || hit->op != MapOp::eq) return false;
-  const auto* greatest = std::get_if<uop::Reduce>(&behind_views(hit->args[1]).node().kind);
-  return greatest != nullptr && (greatest->op == ReduceOp::max || greatest->op == ReduceOp::min);
-}
-
-/// Returns a comparison of reals that decides the other way where both are equal; else an empty
-/// handle.
-Uop decided_otherwise(const Uop& u, const std::vector<Uop>& args) {
-  const auto* m = std::get_if<uop::Map>(&u.node().kind);
-  if (m == nullptr || args.size() != 2 || !is_real(args[0].dtype())) return {};
-  if (m->op == MapOp::lt) return args[0] <= args[1];
-  if (m->op == MapOp::le) return args[0] < args[1];
-  if (m->op == MapOp::gt) return args[0] >= args[1];
-  if (m->op == MapOp::ge) return args[0] > args[1];
-  return {};
-}
-
-/// The program in which each side of a tie gets the share 0 or 1 of the gradient; with 0
-/// comparisons decide the other way too.
-Program with_share(const Program& p, double share) {
-  std::vector<Uop> roots = p.inputs;
-  for (const Output& y : p.outputs) roots.push_back(y.value);
-  std::unordered_map<const UopNode*, Uop> made;
-  for (const Uop& u : topological(roots)) {
-    std::vector<Uop> args;
-    bool is_changed = false;
-    for (const Uop& x : operands(u)) {
-      args.push_back(made.at(x.id()));
-      is_changed = is_changed || args.back().id() != x.id();
-    }
-    Uop y = is_changed ? rebuild(u, args, {}) : u;
-    if (shared_at_tie(u)) y = share == 1 ? args[2] : where(args[0], 0, args[2]);
-    if (is_shared_by_count(u)) y = share == 1 ? args[0] : where(args[1] > 1, 0, y);
-    if (Uop other = share == 0 ? decided_otherwise(u, args) : Uop()) y = other;
-    made.emplace(u.id(), y);
+/// Finds out whether what is equal at a kink of a program (the arguments of a max, min or
+/// comparison) stays equal when the same is added to all real inputs. The sum of all gradients is
+/// then the same, whichever of the equal arguments gets the gradient.
+class KeptTies {
+ public:
+  explicit KeptTies(const Program& p) {
+    for (const Uop& u : topological(inputs_and_roots(p.inputs, p.outputs)))
+      slopes_.emplace(u.id(), slope(u));
   }
-  ProgramSpec spec{p.name, p.equation, p.params, p.inputs, {}, p.sizes, p.constraints};
-  for (const Output& o : p.outputs) spec.outputs.push_back({o.name, made.at(o.value.id())});
-  return make_program(std::move(spec));
+  bool all() const { return all_; }
+
+ private:
+  /// By how much each element of a node grows when 1 is added to all real inputs; nullopt where
+  /// this is not the same for all elements and values, or is not known.
+  using Slope = std::optional<double>;
+
+  Slope of(const Uop& u) const { return slopes_.at(u.id()); }
+
+  Slope slope(const Uop& u) {
+    return std::visit(
+        Overloaded{[&](const uop::Input&) -> Slope { return is_real(u.dtype()) ? 1 : 0; },
+                   [&](const uop::Map& k) { return of_map(u, k); },
+                   [&](const uop::Reduce& k) { return of_reduce(k); },
+                   [&](const uop::Reindex& k) {
+                     return reads_in_range(u, k) ? of(k.x) : beside_fill(of(k.x), k.fill);
+                   },
+                   [&](const uop::Select& k) { return beside_fill(of(k.x), k.fill); },
+                   [&](const auto&) { return constant_if_all_are(operands(u)); }},
+        u.node().kind);
+  }
+
+  static bool reads_in_range(const Uop& u, const uop::Reindex& view) {
+    Facts facts;
+    for (int k = 0; k < u.rank(); ++k)
+      facts.set_range(*Expr::loop(k).as_symbol(), 0, u.shape()[static_cast<std::size_t>(k)]);
+    for (std::size_t k = 0; k < view.from.size(); ++k) {
+      const Expr& i = view.from[k];
+      if (!facts.prove_nonneg(i) || !facts.prove_positive(view.x.shape()[k] - i)) return false;
+    }
+    return true;
+  }
+
+  /// An infinite fill is equal to no finite element.
+  static Slope beside_fill(Slope x, const Number& fill) {
+    const bool is_infinite = fill.is_real() && std::isinf(fill.real());
+    return x == 0.0 || is_infinite ? x : std::nullopt;
+  }
+
+  Slope constant_if_all_are(const std::vector<Uop>& x) const {
+    const bool all = std::ranges::all_of(x, [&](const Uop& a) { return of(a) == 0.0; });
+    return all ? Slope(0) : std::nullopt;
+  }
+
+  Slope of_reduce(const uop::Reduce& k) {
+    const Slope x = of(k.x);
+    const bool is_extremum = k.op == ReduceOp::max || k.op == ReduceOp::min;
+    if (is_extremum && !x) all_ = false;
+    return is_extremum ? x : constant_if_all_are({k.x});
+  }
+
+  /// The slope of several arguments of which one is chosen.
+  Slope of_choice(const Uop& a, const Uop& b) const {
+    return of(a) == of(b) ? of(a) : std::nullopt;
+  }
+
+  Slope of_map(const Uop& u, const uop::Map& k) {
+    const std::vector<Uop>& x = k.args;
+    switch (k.op) {
+      case MapOp::max:
+      case MapOp::min:
+        if (is_real(u.dtype()) && !of_choice(x[0], x[1])) all_ = false;
+        return of_choice(x[0], x[1]);
+      case MapOp::lt:
+      case MapOp::le:
+      case MapOp::gt:
+      case MapOp::ge:
+        if (is_real(x[0].dtype()) && !of_choice(x[0], x[1])) all_ = false;
+        return 0;
+      case MapOp::abs:
+        if (is_real(u.dtype()) && of(x[0]) != 0.0) all_ = false;
+        return constant_if_all_are(x);
+      case MapOp::where:
+        return of_choice(x[1], x[2]);
+      case MapOp::cast:
+        return is_real(u.dtype()) ? of(x[0]) : constant_if_all_are(x);
+      case MapOp::neg:
+        return of(x[0]) ? Slope(-*of(x[0])) : std::nullopt;
+      case MapOp::add:
+        return of(x[0]) && of(x[1]) ? Slope(*of(x[0]) + *of(x[1])) : std::nullopt;
+      case MapOp::sub:
+        return of(x[0]) && of(x[1]) ? Slope(*of(x[0]) - *of(x[1])) : std::nullopt;
+      default:
+        return constant_if_all_are(x);
+    }
+  }
+
+  std::unordered_map<const UopNode*, Slope> slopes_;
+  bool all_ = true;
+};
+
+char* copy_of(const std::string& text) {
+  auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
+AtKinks at_kinks_of(int32_t value) {
+  switch (value) {
+    case MOTE_PY_USUAL:
+      return AtKinks::usual;
+    case MOTE_PY_LEAST:
+      return AtKinks::least;
+    case MOTE_PY_GREATEST:
+      return AtKinks::greatest;
+    default:
+      throw StatusError(MOTE_INVALID, "at_kinks: expected MOTE_PY_USUAL, _LEAST or _GREATEST");
+  }
 }
 
 }  // namespace
 
-extern "C" mote_status mote_py_gradient(const char* op, const char* without, double tie_share,
-                                        char** text) {
+extern "C" mote_status mote_py_gradient(const char* op, const char* without, int32_t at_kinks,
+                                        char** text, int32_t* ties_kept) {
   return mote::c::guarded("mote_py_gradient", [&] {
     std::vector<std::string> left_out;
     std::istringstream names(&mote::c::given(without, "without"));
     for (std::string name; std::getline(names, name, ',');) left_out.push_back(name);
     const mote::Resolved of =
         mote::resolve_without(&mote::c::given(op, "op"), std::nullopt, left_out);
-    mote::Program gradient = mote::gradient(*of.program).program;
-    if (tie_share != 0.5) gradient = with_share(gradient, tie_share);
-    const std::string all = mote::to_string(mote::invert(gradient));
-    *text = static_cast<char*>(std::malloc(all.size() + 1));
-    if (*text == nullptr) throw std::bad_alloc();
-    std::memcpy(*text, all.c_str(), all.size() + 1);
+    mote::GradientRequest request;
+    request.at_kinks = at_kinks_of(at_kinks);
+    *text = copy_of(mote::to_string(mote::invert(mote::gradient(*of.program, request).program)));
+    *ties_kept = KeptTies(*of.program).all() ? 1 : 0;
   });
 }

@@ -19,13 +19,19 @@ extern "C" {
  * their axes, parameters, dtypes. *text is freed by mote_py_text_free(). */
 MOTE_API mote_status mote_py_describe(const char* op, char** text);
 MOTE_API void mote_py_text_free(char* text);
+typedef enum mote_py_at_kinks {
+  MOTE_PY_USUAL = 0,
+  MOTE_PY_LEAST = 1,
+  MOTE_PY_GREATEST = 2
+} mote_py_at_kinks;
 /* The gradient of the op, with these of its optional inputs left out ("b,c"), as the text of a
  * program: its inputs are the gradients of the op's real outputs and the op's inputs, its outputs
- * the gradients of its real inputs. `tie_share` is what each argument of max and min gets of a
- * gradient where both are equal: 0.5, as the op's gradient has it, 0 or 1. With 0 comparisons of
- * reals decide the other way there, so that 0 and 1 are the gradients on the sides of a kink. */
-MOTE_API mote_status mote_py_gradient(const char* op, const char* without, double tie_share,
-                                      char** text);
+ * the gradients of its real inputs. At a kink (equal arguments of max and min, abs at 0, a
+ * comparison of equal reals) it has what the op's own gradient has, or the least or the greatest of
+ * what generalised gradients have. *ties_kept is 1 if what is equal there stays equal when the same
+ * is added to all real inputs: the sum of all gradients is then the same for each of them. */
+MOTE_API mote_status mote_py_gradient(const char* op, const char* without, int32_t at_kinks,
+                                      char** text, int32_t* ties_kept);
 /* Runs the tool `mote` with this command line; returns its exit code. `folder` stands for the
  * folder of the program: the files of the tool are in folder/../share/mote. */
 MOTE_API int mote_py_tool(int argc, char** argv, const char* folder);

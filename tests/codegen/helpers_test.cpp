@@ -3,10 +3,13 @@
 // whatever words stand in it by chance.
 #include "c/helpers.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <set>
@@ -21,6 +24,7 @@
 #include "mote/codegen/passes.h"
 #include "mote/codegen/schedule.h"
 #include "mote/uops/program.h"
+#include "shell.h"
 
 namespace mote {
 namespace {
@@ -124,6 +128,39 @@ int has_block(size_t size) {
     begin_of(4, {7});
     EXPECT_FALSE(has_block(size)) << size;
   }
+}
+
+/// A program that writes `count` bytes at the begin of the first of two arrays of 64 bytes in a
+/// block.
+std::string writer_of(int count) {
+  return emit_c_gen_includes() + emit_c_helpers({"mote_place", "mote_alloc_block", "mote_array"}) +
+         "int main(void) {\n"
+         "  const int64_t extent = 64;\n"
+         "  size_t size = 0;\n"
+         "  const size_t first = mote_place(&size, 1, 1, &extent);\n"
+         "  const size_t second = mote_place(&size, 1, 1, &extent);\n"
+         "  char *block = mote_alloc_block(size);\n"
+         "  volatile char *array = mote_array(block, first);\n"
+         "  memset(mote_array(block, second), 1, 64);\n" +
+         fmt::format("  for (int k = 0; k < {}; k++) array[k] = 2;\n", count) +
+         "  free(block);\n"
+         "  return 0;\n"
+         "}\n";
+}
+
+TEST(Helpers, TheAddressSanitizerWatchesBetweenArraysOfABlock) {
+  const std::string folder = ::testing::TempDir() + "/mote_watched_block";
+  std::filesystem::create_directories(folder);
+  for (const int count : {64, 65, 128}) {
+    std::ofstream(folder + "/block.c") << writer_of(count);
+    const test::Ran built = test::run_in_shell(
+        fmt::format("cc -std=c11 -g -fsanitize=address {0}/block.c -o {0}/block -lm", folder));
+    ASSERT_EQ(built.code, 0) << built.out;
+    const test::Ran ran = test::run_in_shell(folder + "/block");
+    EXPECT_EQ(ran.code == 0, count <= 64) << count << " bytes: " << ran.out;
+    EXPECT_EQ(ran.out.find("use-after-poison") != std::string::npos, count > 64) << ran.out;
+  }
+  std::filesystem::remove_all(folder);
 }
 
 LoopProgram compiled_text(const std::string& text) {

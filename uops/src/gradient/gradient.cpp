@@ -35,7 +35,7 @@ class Maker {
     const Primal primal(nodes, given_);
     std::unordered_set<const UopNode*> wrt;
     for (const std::size_t k : wrt_) wrt.insert(p_.inputs[k].id());
-    Walk walk(nodes, wrt, primal);
+    Walk walk(nodes, wrt, primal, request_.at_kinks);
     for (const std::size_t k : from_) walk.seed(p_.outputs[k].value, gradients_[k]);
     walk.run();
     ProgramSpec spec;

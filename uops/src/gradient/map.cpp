@@ -15,13 +15,55 @@ using Terms = std::vector<Adjoint>;
 
 // The greater (or lesser) argument gets the whole gradient; equal arguments get half each.
 Terms extremum_terms(const MapSite& at, Uop (*beats)(const Operand&, const Operand&)) {
-  const Uop share = where(eq(at.x[0], at.x[1]), at.g * 0.5, at.g);
+  const bool is_same = at.x[0].id() == at.x[1].id();
+  const Uop half = at.g * 0.5;
+  const Uop at_tie = is_same ? half : share_at_tie(at.at_kinks, at.g, half);
+  const Uop share = where(eq(at.x[0], at.x[1]), at_tie, at.g);
   return {{share, {{beats(at.x[0], at.x[1])}}}, {share, {{beats(at.x[1], at.x[0])}}}};
+}
+
+/// Returns the condition with the comparisons of reals deciding the other way where both are equal.
+Uop decided_otherwise(const Uop& condition) {
+  const auto* m = std::get_if<uop::Map>(&condition.node().kind);
+  if (m == nullptr) return condition;
+  const std::vector<Uop>& x = m->args;
+  switch (m->op) {
+    case MapOp::lt:
+      return is_real(x[0].dtype()) ? x[0] <= x[1] : condition;
+    case MapOp::le:
+      return is_real(x[0].dtype()) ? x[0] < x[1] : condition;
+    case MapOp::gt:
+      return is_real(x[0].dtype()) ? x[0] >= x[1] : condition;
+    case MapOp::ge:
+      return is_real(x[0].dtype()) ? x[0] > x[1] : condition;
+    case MapOp::logical_and:
+    case MapOp::logical_or:
+    case MapOp::logical_not: {
+      std::vector<Uop> args;
+      for (const Uop& a : x) args.push_back(decided_otherwise(a));
+      return map(m->op, args);
+    }
+    default:
+      return condition;
+  }
 }
 
 }  // namespace
 
+Uop share_at_tie(AtKinks at_kinks, const Uop& g, const Uop& share) {
+  if (at_kinks == AtKinks::usual) return share;
+  return at_kinks == AtKinks::least ? min(g, 0) : max(g, 0);
+}
+
 Terms only(const Uop& value) { return {{value, {}}}; }
+
+Terms abs_terms(const MapSite& at) {
+  const Uop& x = at.x[0];
+  const Uop slope = at.g * apply1(MapOp::sign, x);
+  if (at.at_kinks == AtKinks::usual) return only(slope);
+  const Uop size = abs(at.g);
+  return only(where(eq(x, 0), at.at_kinks == AtKinks::least ? negate(size) : size, slope));
+}
 
 Terms add_terms(const MapSite& at) { return {{at.g, {}}, {at.g, {}}}; }
 
@@ -73,7 +115,11 @@ Terms cast_terms(const MapSite& at) {
 }
 
 Terms where_terms(const MapSite& at) {
-  return {{}, {at.g, {{at.x[0]}}}, {at.g, {{at.x[0], true}}}};
+  Uop condition = at.x[0];
+  if (at.at_kinks == AtKinks::greatest)
+    if (const Uop other = decided_otherwise(condition); other.id() != condition.id())
+      condition = where(eq(at.x[1], at.x[2]), other, condition);
+  return {{}, {at.g, {{condition}}}, {at.g, {{condition, true}}}};
 }
 
 std::optional<double> real_literal(const Uop& u) {
@@ -84,7 +130,7 @@ std::optional<double> real_literal(const Uop& u) {
 bool passes_gradient(MapOp op) { return info(op).gradient != nullptr; }
 
 std::vector<Adjoint> map_terms(MapOp op, const Site& site) {
-  Terms terms = info(op).gradient(MapSite{site.g.value, site.x, site.y});
+  Terms terms = info(op).gradient(MapSite{site.g.value, site.x, site.y, site.at_kinks});
   if (terms.size() != site.x.size())
     throw InternalError(fmt::format("gradient of {}: {} terms for {} arguments", name(op),
                                     terms.size(), site.x.size()));

@@ -15,11 +15,13 @@ struct MapSite {
   const Uop& g;
   const std::vector<Uop>& x;
   const Uop& y;
+  AtKinks at_kinks;
 };
 
 /// Returns the gradient of the only argument.
 std::vector<Adjoint> only(const Uop& value);
 
+std::vector<Adjoint> abs_terms(const MapSite& at);
 std::vector<Adjoint> add_terms(const MapSite& at);
 std::vector<Adjoint> sub_terms(const MapSite& at);
 std::vector<Adjoint> mul_terms(const MapSite& at);

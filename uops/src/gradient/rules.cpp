@@ -163,7 +163,10 @@ Terms reduce_terms(const uop::Reduce& r, const Site& s) {
       const Uop hit = eq(x, spread(s.y, x, r.axes));
       // The division counts only where there is a hit: an empty or NaN row has none.
       const Uop hits = sum_over(cast(hit, x.dtype()), r.axes);
-      t.value = spread(s.g.value, x, r.axes) / spread(hits, x, r.axes);
+      const Uop g = spread(s.g.value, x, r.axes), count = spread(hits, x, r.axes);
+      t.value = g / count;
+      if (s.at_kinks != AtKinks::usual)
+        t.value = where(count > 1, share_at_tie(s.at_kinks, g, t.value), g);
       t.where.push_back({hit});
       return {t};
     }
@@ -202,8 +205,9 @@ bool passes_gradient(const Uop& node) {
 }
 
 std::vector<Adjoint> gradient_terms(Site s) {
-  // Every rule is linear in g: a minus sign stays outside until a sum absorbs it.
-  const Uop positive = negated(s.g.value);
+  // Every rule is linear in g, but for the ends at kinks: a minus sign stays outside until a sum
+  // absorbs it.
+  const Uop positive = s.at_kinks == AtKinks::usual ? negated(s.g.value) : Uop();
   if (positive) {
     s.g.value = positive;
     Terms terms = gradient_terms(std::move(s));

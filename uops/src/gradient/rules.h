@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "mote/uops/gradient.h"
 #include "mote/uops/uop.h"
 
 namespace mote {
@@ -41,6 +42,7 @@ struct Site {
   std::vector<Uop> x;
   Uop y;
   Adjoint g;
+  AtKinks at_kinks = AtKinks::usual;
 };
 /// Returns the node's contribution to each operand, in the order of operands(), also to those that
 /// need none. The last are those to inner_operands(node), in place of as many operands.
@@ -50,6 +52,9 @@ std::vector<Adjoint> gradient_terms(Site site);
 /// Such a node passes its gradient directly to these (logistic_terms).
 std::vector<Uop> inner_operands(const Uop& node);
 std::vector<Adjoint> logistic_terms(const Site& site);
+/// Returns what an argument gets of the gradient g where several are equal to a max or min: `share`
+/// by the usual rule.
+Uop share_at_tie(AtKinks at_kinks, const Uop& g, const Uop& share);
 /// Returns the contributions of a Map node.
 std::vector<Adjoint> map_terms(MapOp op, const Site& site);
 /// Returns true if the node passes a gradient to a real operand.

@@ -57,8 +57,8 @@ bool Primal::stored_exactly(const Uop& u) const {
 }
 
 Walk::Walk(const std::vector<Uop>& nodes, const std::unordered_set<const UopNode*>& wrt,
-           const Primal& primal)
-    : nodes_(nodes), primal_(primal) {
+           const Primal& primal, AtKinks at_kinks)
+    : nodes_(nodes), primal_(primal), at_kinks_(at_kinks) {
   for (const Uop& u : nodes) {
     bool active = wrt.contains(u.id());
     if (passes_gradient(u))
@@ -72,7 +72,7 @@ void Walk::run() {
     const Uop& u = nodes_[k];
     const auto found = terms_.find(u.id());
     if (found == terms_.end() || std::holds_alternative<uop::Input>(u.node().kind)) continue;
-    Site site{u, {}, primal_.of(u), join(std::move(found->second))};
+    Site site{u, {}, primal_.of(u), join(std::move(found->second)), at_kinks_};
     std::vector<Uop> to = operands(u);
     for (const Uop& x : to) site.x.push_back(primal_.of(x));
     const std::vector<Uop> inner = inner_operands(u);

@@ -31,7 +31,7 @@ class Walk {
  public:
   /// `nodes`, operands first; `wrt`: the inputs whose gradients are wanted.
   Walk(const std::vector<Uop>& nodes, const std::unordered_set<const UopNode*>& wrt,
-       const Primal& primal);
+       const Primal& primal, AtKinks at_kinks);
   void seed(const Uop& u, const Uop& g) { contribute(u, {g, {}}); }
   void run();
   /// Returns zeros if there was no contribution.
@@ -42,6 +42,7 @@ class Walk {
 
   const std::vector<Uop>& nodes_;
   const Primal& primal_;
+  const AtKinks at_kinks_;
   std::unordered_set<const UopNode*> active_;  ///< nodes that depend on a wanted input
   std::unordered_map<const UopNode*, std::vector<Adjoint>> terms_;
 };

@@ -30,7 +30,7 @@ inline constexpr auto kArithmetic = std::to_array<MapOpInfo>({
      .real = [](double x, double) { return Number(std::fabs(x)); },
      .integer = [](std::int64_t x, std::int64_t) { return x < 0 ? wrap_sub(0, x) : x; },
      .c = {.real = "fabs", .integer = "mote_abs", .native = "fabsf"},
-     .gradient = [](const MapSite& at) { return only(at.g * apply1(MapOp::sign, at.x[0])); }},
+     .gradient = abs_terms},
     {.op = MapOp::sign,
      .name = "sign",
      .accepts = MapOpInfo::kNumeric,

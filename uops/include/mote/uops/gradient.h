@@ -27,6 +27,16 @@
 
 namespace MOTE_API mote {
 
+/// The gradient at a kink, where the slopes on its sides differ: at equal arguments of a max or
+/// min, at the 0 of abs, and where a comparison of equal reals decides between equal values. A
+/// generalised gradient may have anything between those of the sides, of which `least` and
+/// `greatest` are the ends for each term: max(x, 0) has 0 and g at x = 0.
+enum class AtKinks : std::uint8_t {
+  usual,    ///< as the rules above say
+  least,    ///< the lesser of 0 and g; -|g| for abs; comparisons decide as the program's do
+  greatest  ///< the greater of 0 and g; |g| for abs; comparisons decide the other way
+};
+
 /// The gradients that are requested and the tensors that may be read. Names are those of the
 /// program's inputs and outputs.
 struct GradientRequest {
@@ -38,6 +48,7 @@ struct GradientRequest {
   /// anew if that would matter.
   std::vector<std::string> outputs;
   std::string name;  ///< name of the result; empty: "<program>.grad"
+  AtKinks at_kinks = AtKinks::usual;
 };
 
 /// The part of a tensor that is needed: its shape alone, if a size follows from nothing else.
