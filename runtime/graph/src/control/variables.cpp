@@ -123,12 +123,14 @@ void point_node(Graph::State& state, VariableNode& node) {
     return set_location(node.variants.back());
   }
   if (is_at(state, node, node.variants[node.current])) return;
-  for (std::size_t k = 0; k < node.variants.size(); ++k)
-    if (is_at(state, node, node.variants[k])) {
-      take(state, node, k);
-      node.variants[k].used = ++v.uses;
-      return;
-    }
+  const std::size_t count = node.variants.size();
+  for (std::size_t after = 1; after < count; ++after) {  // most take turns
+    const std::size_t k = (node.current + after) % count;
+    if (!is_at(state, node, node.variants[k])) continue;
+    take(state, node, k);
+    node.variants[k].used = ++v.uses;
+    return;
+  }
   std::size_t which = node.variants.size();
   if (which < node.most) {
     node.variants.emplace_back();

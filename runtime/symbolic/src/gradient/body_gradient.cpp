@@ -2,6 +2,7 @@
 #include "gradient/body_gradient.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "control/splice.h"
@@ -35,7 +36,7 @@ std::uint32_t without_repeats(const SymbolicGraph& graph, std::uint32_t symbol) 
 }  // namespace
 
 BodyGradient::BodyGradient(const ControlInfo& control, const WideMask& given,
-                           const WideMask& wanted)
+                           const WideMask& wanted, bool sums_are_zero)
     : control_(control), body_(control.graphs[0]), inputs_(input_indices(body_)), joint_(body_) {
   const std::size_t carried = result_count(control_);
   if (const std::optional<std::uint32_t> push = push_of(body_)) {
@@ -50,7 +51,7 @@ BodyGradient::BodyGradient(const ControlInfo& control, const WideMask& given,
     if (is_real(form(k).dtype) && (k != token_ || is_in(given, k))) real_.push_back(k);
   for (std::size_t k = carried; k < input_count(control_, 0); ++k)
     if (is_in(wanted, k) && is_real(form(k).dtype)) added_.push_back(k);
-  differentiate();
+  differentiate(wanted, sums_are_zero);
   find_kept();
   find_rest();
 }
@@ -62,7 +63,59 @@ TensorSymbol BodyGradient::new_input(const std::string& name, const TensorForm& 
   return joint_.input(free, form);
 }
 
-void BodyGradient::differentiate() {
+/// True for the counter, and for sums and differences of it and integers that the loop does not
+/// carry.
+bool BodyGradient::differs_in_each_iteration(std::uint32_t symbol) const {
+  if (!control_.has_counter) return false;
+  if (symbol == inputs_.back()) return true;
+  const SymbolInfo& info = body_.symbols()[symbol];
+  if (info.producer == kNoIndex) return false;
+  const NodeInfo& node = body_.nodes()[info.producer];
+  if (node.kind != NodeKind::command) return false;
+  const std::string_view op = node.command->definition().name;
+  if ((op != "add" && op != "sub") || element_count(info.form) != 1) return false;
+  const auto carried = inputs_.begin() + static_cast<std::ptrdiff_t>(result_count(control_));
+  const auto stays = [&](std::uint32_t x) {
+    return body_.symbols()[x].kind == SymbolOrigin::constant ||
+           std::find(carried, inputs_.end() - 1, x) != inputs_.end() - 1;
+  };
+  const std::uint32_t a = node.inputs[0], b = node.inputs[1];
+  return (stays(b) && differs_in_each_iteration(a)) || (stays(a) && differs_in_each_iteration(b));
+}
+
+/// True if the body does nothing with carried value k but put a step into it, another one in each
+/// iteration.
+bool BodyGradient::puts_each_step_once(std::size_t k) const {
+  const std::uint32_t value = inputs_[k], next = body_.output_indices()[k];
+  const std::uint32_t producer = body_.symbols()[next].producer;
+  if (producer == kNoIndex) return false;
+  const NodeInfo& put = body_.nodes()[producer];
+  if (put.kind != NodeKind::function || !puts_step(*put.function) || put.inputs[0] != value ||
+      !differs_in_each_iteration(put.inputs[2]))
+    return false;
+  const auto is_of = [&](std::uint32_t symbol) {
+    return symbol != kNoIndex &&
+           (body_.symbols()[symbol].root == value || body_.symbols()[symbol].root == next);
+  };
+  const std::vector<std::uint32_t>& outputs = body_.output_indices();
+  std::ptrdiff_t reads = std::count_if(outputs.begin(), outputs.end(), is_of) - 1;
+  for (const NodeInfo& node : body_.nodes())
+    if (!node.removed) reads += std::count_if(node.inputs.begin(), node.inputs.end(), is_of);
+  return reads == 1;
+}
+
+/// Adds the gradient of an iteration to the sum of those of others.
+TensorSymbol BodyGradient::sum_with(TensorSymbol sum, TensorSymbol gradient, bool sum_is_zero) {
+  const std::optional<StepOf> step = step_alone(joint_, gradient);
+  // Nothing but this iteration has a gradient for that step.
+  if (sum_is_zero && step && step->t.index < body_.symbol_count() &&
+      differs_in_each_iteration(step->t.index))
+    return put_step(joint_, sum, step->value, step->t);
+  const TensorSymbol of_steps = add_steps_of(joint_, sum, gradient);
+  return of_steps ? of_steps : joint_.add("add", {sum, gradient});
+}
+
+void BodyGradient::differentiate(const WideMask& wanted, bool sums_are_zero) {
   for (const std::size_t k : real_)
     seeds_.push_back(new_input("g" + std::to_string(k), plain(form(k))));
   for (const std::size_t k : added_)
@@ -75,9 +128,11 @@ void BodyGradient::differentiate() {
   gradients_ = gradient_or_zeros(joint_, of, seeds_, wrt);
   for (std::size_t k = 0; k < added_.size(); ++k) {
     TensorSymbol& gradient = gradients_[real_.size() + k];
-    const TensorSymbol of_steps = add_steps_of(joint_, sums_[k], gradient);
-    gradient = of_steps ? of_steps : joint_.add("add", {sums_[k], gradient});
+    gradient = sum_with(sums_[k], gradient, sums_are_zero);
   }
+  // No other iteration reads the step that this one has put there, so that its gradient may stay.
+  for (std::size_t k = 0; k < real_.size(); ++k)
+    if (!is_in(wanted, real_[k]) && puts_each_step_once(real_[k])) gradients_[k] = seeds_[k];
 }
 
 /// True if nodes of the way forward write the root.

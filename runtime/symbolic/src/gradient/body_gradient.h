@@ -24,8 +24,10 @@ class WrittenParts;
 class BodyGradient {
  public:
   /// `given` has the outputs of the loop whose gradients come, `wanted` its inputs whose gradients
-  /// are asked for. Throws StatusError if one cannot be computed.
-  BodyGradient(const ControlInfo& control, const WideMask& given, const WideMask& wanted);
+  /// are asked for. `sums_are_zero`: the sums of added() begin with 0. Throws StatusError if one
+  /// cannot be computed.
+  BodyGradient(const ControlInfo& control, const WideMask& given, const WideMask& wanted,
+               bool sums_are_zero);
 
   const std::vector<std::size_t>& real() const { return real_; }    ///< of the carried inputs
   const std::vector<std::size_t>& added() const { return added_; }  ///< of the other inputs
@@ -53,7 +55,10 @@ class BodyGradient {
 
   const TensorForm& form(std::size_t k) const { return body_.symbols()[inputs_[k]].form; }
   TensorSymbol new_input(const std::string& name, const TensorForm& form);
-  void differentiate();
+  void differentiate(const WideMask& wanted, bool sums_are_zero);
+  TensorSymbol sum_with(TensorSymbol sum, TensorSymbol gradient, bool sum_is_zero);
+  bool differs_in_each_iteration(std::uint32_t symbol) const;
+  bool puts_each_step_once(std::size_t k) const;
   void find_kept();
   void find_rest();
   bool is_in_way_back(std::uint32_t node) const;

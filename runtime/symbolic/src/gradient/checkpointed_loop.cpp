@@ -81,7 +81,7 @@ std::vector<bool> CheckpointedLoop::needed_by_parts() const {
   for (std::size_t k = 0; k < input_count(again, 0); ++k) all.add(k);
   try {
     const TrialScope trial;
-    const BodyGradient way(again, all, all);
+    const BodyGradient way(again, all, all, false);
     std::vector<bool> used(carried() + 1);
     used.back() = true;  // the token
     std::vector<bool> needed = live_carries(*way.recorded(), std::move(used));

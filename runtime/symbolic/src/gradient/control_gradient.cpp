@@ -227,7 +227,8 @@ std::vector<TensorSymbol> loop_gradient(SymbolicGraph& graph, std::uint32_t inde
                                         std::span<const TensorSymbol> sums) {
   const std::shared_ptr<const ControlInfo> control = graph.nodes()[index].control;
   if (control->checkpoints == kKeepEach)
-    return add_back(graph, index, call, BodyGradient(*control, call.given, call.wanted), sums);
+    return add_back(graph, index, call,
+                    BodyGradient(*control, call.given, call.wanted, sums.empty()), sums);
   return add_back(graph, index, call, CheckpointedLoop(control, call.wanted), sums);
 }
 
@@ -242,7 +243,7 @@ std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
     const TrialScope trial;
     if (node.control->is_loop) {
       if (node.control->checkpoints == kKeepEach)
-        const BodyGradient way(*node.control, call.given, call.wanted);
+        const BodyGradient way(*node.control, call.given, call.wanted, true);
       else
         CheckpointedLoop(node.control, call.wanted).back();
     } else {

@@ -159,6 +159,7 @@ NodeFlow flow_of(GraphBuilder& builder, std::uint32_t index) {
   const SymbolicGraph& graph = builder.graph();
   const NodeInfo& node = graph.nodes()[index];
   if (node.removed || node.kind == NodeKind::fill) return {};
+  if (node.kind == NodeKind::function && node.function->reads_shapes_alone) return {};
   if (node.kind == NodeKind::function || node.kind == NodeKind::command) check_count(graph, index);
   NodeFlow flow{real_symbols(graph, node.outputs), real_symbols(graph, node.inputs)};
   if (node.kind != NodeKind::command) return flow;

@@ -14,6 +14,7 @@ bool reads_data(const SymbolicGraph& graph, const NodeInfo& node, std::size_t in
 }
 
 bool reads_data(const Column<OpGradient>& gradient_of, const NodeInfo& node, std::size_t input) {
+  if (node.kind == NodeKind::function) return !node.function->reads_shapes_alone;
   if (node.kind != NodeKind::command) return true;
   const OpGradient* row = gradient_of.find(node.command->op());
   return row == nullptr || is_in((*row)->reads, input);

@@ -94,8 +94,9 @@ struct Push {
   std::shared_ptr<Tape> tape;
   std::vector<KeptIf> rules;
 
-  /// Returns which values are kept.
+  /// Returns which values are kept; nothing if all are.
   std::vector<bool> kept(std::size_t count, Tensors decisions) const {
+    if (rules.empty()) return {};
     std::vector<bool> are_kept(count, true);
     for (const KeptIf& rule : rules) are_kept[rule.value] = false;
     for (const KeptIf& rule : rules)

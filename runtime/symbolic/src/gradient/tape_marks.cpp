@@ -25,7 +25,7 @@ void TapeStore::thin(List& list, std::int64_t slots, bool stays) {
   if (list.calls.empty() ||
       (!stays && steps <= binomial_steps(static_cast<std::uint64_t>(list.count), free_slots)))
     return;
-  for (std::size_t k = 1; k < list.entries.size(); ++k) free(list.entries[k].by_path[kValuesPath]);
+  for (std::size_t k = 1; k < list.entries.size(); ++k) free_pushed(list.entries[k]);
   list.entries.resize(1);
   list.calls.resize(1);
 }
@@ -64,7 +64,7 @@ std::int64_t TapeStore::reach(double token, std::int64_t slots, std::int64_t end
   }
   // It is read once more for each way from here, and by the way back of its own call at the end.
   if (call + 1 < end)
-    read(entry.by_path[kValuesPath], outputs);
+    read(*entry.pushed, outputs);
   else
     get(entry, kValuesPath, readers, values, outputs);
   return call;
@@ -89,7 +89,7 @@ void TapeStore::mark(double token, std::int64_t slots, std::int64_t end, std::in
                                                            static_cast<std::uint64_t>(left)))};
   if (call != way.next) return;
   Values& marked = list.marks[call];
-  for (const Tensor& value : values) marked.tensors.push_back(kept(value));
+  for (const Tensor& value : values) marked.tensors.push_back(kept(value, false));
 }
 
 }  // namespace mote

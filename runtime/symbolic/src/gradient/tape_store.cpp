@@ -150,9 +150,35 @@ std::shared_ptr<TapeStore> TapeStore::other(double token) const {
   return store;
 }
 
-Tensor TapeStore::kept(const Tensor& value) {
-  Tensor own = plain_bytes(value.dl()) >= 0 ? Tensor(value.dtype(), value.shape()) : clone(value);
-  if (plain_bytes(value.dl()) >= 0) copy_plainly(value, own);
+namespace {
+
+constexpr std::int64_t kBlockBytes = 32768;
+
+}  // namespace
+
+/// Returns a tensor of the value's form in the newest block.
+Tensor TapeStore::in_block(const Tensor& value, std::int64_t bytes) {
+  constexpr auto kStep = static_cast<std::int64_t>(kAlignment);
+  const std::int64_t room = (bytes + kStep - 1) / kStep * kStep;
+  if (block_used_ + room > block_.element_count()) {
+    block_ = Tensor(DType::u8, {kBlockBytes});
+    block_used_ = 0;
+  }
+  const TensorForm form(value.dtype(), value.shape());
+  Tensor own = Tensor::within(block_, block_used_, form);
+  block_used_ += room;
+  return own;
+}
+
+/// Values that are freed in the order in which they come, or the other way round, may share blocks:
+/// the memory of a block goes with the last of them.
+Tensor TapeStore::kept(const Tensor& value, bool in_blocks) {
+  const std::int64_t bytes = plain_bytes(value.dl());
+  Tensor own = bytes < 0 ? clone(value)
+               : in_blocks && bytes > 0 && bytes <= kBlockBytes / 4
+                   ? in_block(value, bytes)
+                   : Tensor(value.dtype(), value.shape());
+  if (bytes >= 0) copy_plainly(value, own);
   bytes_ += bytes_of(own);
   count_bytes(bytes_of(own));
   return own;
@@ -165,6 +191,15 @@ void TapeStore::free(Values& values) {
     count_bytes(-bytes_of(tensor));
   }
   values.tensors.clear();
+}
+
+void TapeStore::free_pushed(Entry& entry) {
+  if (entry.pushed) free(*entry.pushed);
+  entry.pushed.reset();
+}
+
+TapeStore::Values& TapeStore::values_at(Entry& entry, const std::string& path) {
+  return path == kValuesPath && entry.pushed ? *entry.pushed : entry.added[path];
 }
 
 TapeStore::List& TapeStore::list_at(double token) {
@@ -182,7 +217,7 @@ TapeStore::Entry& TapeStore::entry_at(double token, std::int64_t position,
                    std::to_string(position),
                MOTE_FAILED);
   Entry& entry = list[static_cast<std::size_t>(position)];
-  if (path == kValuesPath && !entry.by_path.contains(path))
+  if (path == kValuesPath && !entry.pushed)
     fail_graph("tape: entry " + std::to_string(position) + " was read before and is freed",
                MOTE_FAILED);
   return entry;
@@ -220,14 +255,20 @@ TapeStore::List& TapeStore::list_to_grow(double& token, bool has_calls) {
   return list;
 }
 
+void TapeStore::push(Entry& entry, std::span<const Tensor> values,
+                     const std::vector<bool>& are_kept, bool in_blocks) {
+  std::vector<Tensor>& tensors = entry.pushed.emplace().tensors;
+  tensors.reserve(values.size());
+  for (std::size_t k = 0; k < values.size(); ++k)
+    tensors.push_back(are_kept.empty() || are_kept[k] ? kept(values[k], in_blocks) : Tensor());
+}
+
 double TapeStore::push(double token, std::span<const Tensor> values,
                        const std::vector<bool>& are_kept) {
   const std::lock_guard lock(mutex_);
   List& list = list_to_grow(token, false);
   Entry entry;
-  Values& pushed = entry.by_path[kValuesPath];
-  for (std::size_t k = 0; k < values.size(); ++k)
-    pushed.tensors.push_back(are_kept[k] ? kept(values[k]) : Tensor());
+  push(entry, values, are_kept, true);
   list.entries.push_back(std::move(entry));
   ++list.count;
   return token;
@@ -244,8 +285,7 @@ double TapeStore::keep(double token, std::int64_t checkpoints, std::span<const T
     if (call % list.stride != 0) return token;
   }
   Entry entry;
-  Values& pushed = entry.by_path[kValuesPath];
-  for (const Tensor& value : values) pushed.tensors.push_back(kept(value));
+  push(entry, values, {}, false);
   list.entries.push_back(std::move(entry));
   list.calls.push_back(call);
   return token;
@@ -257,7 +297,7 @@ void TapeStore::halve(List& list) {
   std::size_t count = 0;
   for (std::size_t k = 0; k < list.entries.size(); ++k) {
     if (list.calls[k] % list.stride != 0) {
-      free(list.entries[k].by_path[kValuesPath]);
+      free_pushed(list.entries[k]);
       continue;
     }
     if (count != k) list.entries[count] = std::move(list.entries[k]);
@@ -325,11 +365,12 @@ void TapeStore::read(const Values& from, std::span<const Tensor> outputs) {
 
 void TapeStore::get(Entry& entry, const std::string& path, int readers,
                     std::span<const std::uint32_t> values, std::span<const Tensor> outputs) {
-  Values& of_path = entry.by_path[path];
+  Values& of_path = values_at(entry, path);
   read(of_path, values, outputs, path != kValuesPath);
   if (++of_path.reads < readers || (number_ != 0 && path == kValuesPath)) return;
+  if (path == kValuesPath && entry.pushed) return free_pushed(entry);
   free(of_path);
-  entry.by_path.erase(path);
+  entry.added.erase(path);
 }
 
 void TapeStore::add(double token, std::int64_t position, const std::string& path,
@@ -338,12 +379,12 @@ void TapeStore::add(double token, std::int64_t position, const std::string& path
   const auto of = other(token);
   const std::lock_guard lock(mutex_);
   Entry& entry = of ? of_others_[{token, position}] : entry_at(token, position, path);
-  Values& of_path = entry.by_path[path];
+  Values& of_path = values_at(entry, path);
   for (std::size_t k = 0; k < terms.size(); ++k) {
     if (of_path.tensors.size() <= values[k]) of_path.tensors.resize(values[k] + 1);
     Tensor& total = of_path.tensors[values[k]];
     if (total.data() == nullptr)
-      total = kept(terms[k]);
+      total = kept(terms[k], false);
     else
       run(sum, {&total, &terms[k]}, {&total});
   }

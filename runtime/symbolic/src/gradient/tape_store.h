@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,7 +30,8 @@ class TapeStore {
   static std::shared_ptr<TapeStore> held();
 
   /// Adds an entry to the list of a token, to a new one for 0. Returns the list's token.
-  /// Values that are not to be kept leave their numbers: get() gives 0 for them.
+  /// Values that are not to be kept leave their numbers: get() gives 0 for them. `are_kept` is empty
+  /// if all are.
   double push(double token, std::span<const Tensor> values, const std::vector<bool>& are_kept);
   /// Likewise, but the list has at most that number of entries, evenly spread, or about the square
   /// root of the calls (kKeepSquareRoot); the values of other calls are freed, or are never kept.
@@ -72,7 +74,8 @@ class TapeStore {
     int reads = 0;
   };
   struct Entry {
-    std::map<std::string, Values> by_path;
+    std::optional<Values> pushed;         ///< under kValuesPath; nullopt: none, or freed
+    std::map<std::string, Values> added;  ///< gradients, by their paths
   };
   /// The next call to be marked on the way from one call to another, with so many free slots.
   struct WayToMark {
@@ -108,8 +111,14 @@ class TapeStore {
   List& list_to_grow(double& token, bool has_calls);
   List& list_at(double token);
   Entry& entry_at(double token, std::int64_t position, const std::string& path);
-  Tensor kept(const Tensor& value);
+  /// Makes the values those of the entry.
+  void push(Entry& entry, std::span<const Tensor> values, const std::vector<bool>& are_kept,
+            bool in_blocks);
+  Tensor kept(const Tensor& value, bool in_blocks);
+  Tensor in_block(const Tensor& value, std::int64_t bytes);
   void free(Values& values);
+  void free_pushed(Entry& entry);
+  static Values& values_at(Entry& entry, const std::string& path);
 
   std::uint64_t number_ = 0;  ///< of a store that is held; its tokens begin behind it
   mutable std::mutex mutex_;
@@ -117,6 +126,8 @@ class TapeStore {
   /// The gradients that this run adds to entries of others.
   std::map<std::pair<double, std::int64_t>, Entry> of_others_;
   std::int64_t bytes_ = 0;
+  Tensor block_;  ///< the newest that small values lie in, u8[n]; each keeps it alive
+  std::int64_t block_used_ = 0;
 };
 
 /// While one exists, the tapes of runs in this thread are held, by it and by its copies of them;

@@ -145,6 +145,7 @@ NamedFunction count_function() {
           .run = [](Tensors in, Tensors out) { out[0].set({}, in[0].shape()[0]); },
           .gradient = [](SymbolicGraph&, const FunctionCall&) { return Symbols(); },
           .shapes = [](Forms) { return std::vector<AxisList>{AxisList{}}; },
+          .reads_shapes_alone = true,
           .counts = counts_of(1),
           .check =
               [](Forms in, Forms out) {
@@ -169,6 +170,7 @@ NamedFunction zeros_function(bool with_steps) {
           .run = [](Tensors, Tensors out) { fill(out[0], 0); },
           .gradient = [](SymbolicGraph&, const FunctionCall&) { return Symbols(); },
           .shapes = [with_steps](Forms in) { return std::vector{zero_shape(in, with_steps)}; },
+          .reads_shapes_alone = true,
           .counts = counts_of(2),
           .check =
               [with_steps](Forms in, Forms out) {
@@ -197,14 +199,17 @@ void check_changed(Forms in, Forms out) {
   expect_form("the sequence", in[0], out[0]);
 }
 
+struct Put {
+  void operator()(Tensors in, Tensors out) const {
+    const std::int64_t t = checked_step(kPut, out[0], in[2]);
+    keep(in[0], out[0]);
+    copy_to_step(in[1], out[0], t);
+  }
+};
+
 NamedFunction put_function() {
   return {.name = kPut,
-          .run =
-              [](Tensors in, Tensors out) {
-                const std::int64_t t = checked_step(kPut, out[0], in[2]);
-                keep(in[0], out[0]);
-                copy_to_step(in[1], out[0], t);
-              },
+          .run = Put{},
           .gradient =
               [](SymbolicGraph& graph, const FunctionCall& call) {
                 const TensorSymbol g = call.gradients[0];
@@ -333,6 +338,15 @@ TensorSymbol add_steps_of(SymbolicGraph& graph, TensorSymbol sum, TensorSymbol y
   if (node.kind == NodeKind::function) return add_step(graph, sum, first, second);
   return add_steps_of(graph, add_steps_of(graph, sum, first), second);
 }
+
+std::optional<StepOf> step_alone(const SymbolicGraph& graph, TensorSymbol y) {
+  if (!is_of_steps(graph, y)) return std::nullopt;
+  const NodeInfo& node = graph.info(graph.producer(y));
+  if (node.kind != NodeKind::function) return std::nullopt;
+  return StepOf{graph.at(node.inputs[0]), graph.at(node.inputs[1])};
+}
+
+bool puts_step(const NamedFunction& function) { return function.run.target<Put>() != nullptr; }
 
 bool takes_step(const NamedFunction& function) {
   return function.name == kTake || function.name == kCount;

@@ -21,6 +21,15 @@ TensorSymbol zero_steps(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b);
 /// other.
 TensorSymbol add_steps_of(SymbolicGraph& graph, TensorSymbol sum, TensorSymbol y);
 
+/// A step of a sequence and its number.
+struct StepOf {
+  TensorSymbol value, t;
+};
+/// Returns the step, if a function has put that alone into y, which is 0 elsewhere.
+std::optional<StepOf> step_alone(const SymbolicGraph& graph, TensorSymbol y);
+
+/// True for the function of put_step().
+bool puts_step(const NamedFunction& function);
 /// True for the functions of count_steps() and take_step().
 bool takes_step(const NamedFunction& function);
 /// Returns the function of that name, "step take"; none if it is no such name.

@@ -103,6 +103,8 @@ struct NamedFunction {
   /// Output 0 may be in the memory of input 0, of which it changes a part; the function sees then
   /// that they have one address.
   bool is_in_place = false;
+  /// What it computes depends on the shapes of its inputs alone: no gradient flows through it.
+  bool reads_shapes_alone = false;
   /// Returns the function that keeps what it computes for its gradient, if it can: it has one
   /// output more, an i64[] that says where. The node gets it when it is differentiated.
   std::function<NamedFunction()> keeping = {};
