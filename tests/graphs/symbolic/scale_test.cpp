@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/gradient.h"
 #include "mote/symbolic/symbolic_graph.h"
 #include "support/cpu_time.h"
 
@@ -181,6 +183,73 @@ TEST(Scale, ManyUsesAreReplaced) {
         EXPECT_EQ(g.root(view), z);
       },
       3000);
+}
+
+/// Returns a graph of n loops or branches in a row, each of which may pass on what the one before
+/// gives.
+SymbolicGraph loops_in_a_row(std::int64_t n, bool are_loops, std::vector<TensorSymbol>& first) {
+  SymbolicGraph body("body");
+  const TensorSymbol p = body.input("p", {DType::f32, {4}});
+  const TensorSymbol counter = body.input("counter", {DType::i64, AxisList{}});
+  const TensorSymbol y = body.add("tanh", {p});
+  const Tensor one(DType::i64, AxisList{});
+  fill(one, 1);
+  body.set_outputs({y, body.add("less", {counter, body.constant("one", one)})});
+  SymbolicGraph branch("branch");
+  branch.set_outputs({branch.add("tanh", {branch.input("p", {DType::f32, {4}})})});
+  SymbolicGraph g;
+  TensorSymbol x = g.input("x", {DType::f32, {4}});
+  const TensorSymbol index = g.input("k", {DType::i64, AxisList{}});
+  first = {x, index};
+  for (std::int64_t k = 0; k < n; ++k) {
+    const NodeSymbol node = are_loops
+                                ? g.add_while(body, {x}, {.has_counter = true})
+                                : g.add_case_of(index, {CaseBranch(branch, {x})}, std::span(&x, 1));
+    x = g.at(g.info(node).outputs[0]);
+  }
+  g.set_outputs({x});
+  return g;
+}
+
+void compile_and_run(const SymbolicGraph& g, const std::vector<TensorSymbol>& first) {
+  Context context;
+  Executable executable = compile(g, {}, context);
+  const Tensor x(DType::f32, {4}), index(DType::i64, AxisList{});
+  fill(x, 0.5);
+  fill(index, 0);
+  executable.bind(first[0], x);
+  executable.bind(first[1], index);
+  for (int k = 0; k < 2; ++k) executable.run();
+}
+
+TEST(Scale, LoopsInARowAreCompiledAndRun) {
+  expect_linear(
+      [](std::int64_t n) {
+        std::vector<TensorSymbol> first;
+        compile_and_run(loops_in_a_row(n, true, first), first);
+      },
+      200);
+}
+
+TEST(Scale, BranchesInARowAreCompiledAndRun) {
+  expect_linear(
+      [](std::int64_t n) {
+        std::vector<TensorSymbol> first;
+        compile_and_run(loops_in_a_row(n, false, first), first);
+      },
+      200);
+}
+
+TEST(Scale, TheGradientOfLoopsInARowIsCompiledAndRun) {
+  expect_linear(
+      [](std::int64_t n) {
+        std::vector<TensorSymbol> first;
+        SymbolicGraph g = loops_in_a_row(n, true, first);
+        const TensorSymbol y = g.outputs()[0];
+        g.set_outputs({y, gradient(g, {y}, {first[0]})[0]});
+        compile_and_run(g, first);
+      },
+      100);
 }
 
 TEST(Scale, LateShapesOfAChain) {

@@ -173,7 +173,7 @@ void prepare_sub_graphs(Graph::State& state) {
   p.subs = sub_graphs_of(state);
   p.runner.reset();
   find_variables(state, {});
-  p.results.assign(state.nodes.size(), 0);
+  p.results.assign(state.nodes.size(), kUnknownResult);
   p.clocks = std::make_shared<Clocks>();
   p.pointers = std::make_shared<Pointers>();
   p.moved.clear();
@@ -206,7 +206,7 @@ void prepare_sub_graphs(Graph::State& state) {
     try {
       prepare_one(*location.state, state.options, nullptr);
       find_sub_variables(location);
-      location.state->prepared.results.assign(location.state->nodes.size(), 0);
+      location.state->prepared.results.assign(location.state->nodes.size(), kUnknownResult);
       make_plans(*location.state, *control_of(location.around->nodes[location.node]));
     } catch (const StatusError& e) {
       throw StatusError(e.status(), inside(path_to(state, location), e.what()));

@@ -277,7 +277,7 @@ void Runner::leave(std::int64_t result) {
 /// Points what is chosen by the node.
 void Runner::set_result(Frame& frame, const NodeRecord& node, std::int64_t result) {
   frame.state->prepared.results[node.index] = result;
-  refresh(*frame.state);
+  refresh_results(*frame.state, node.index);
 }
 
 std::int64_t Runner::ask(const Graph::State& state, const ControlWork& work) {

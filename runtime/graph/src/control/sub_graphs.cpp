@@ -4,6 +4,7 @@
 // allows.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "state.h"
@@ -58,12 +59,11 @@ void copy_sub_graphs(Graph::State& to, const Graph::State& from) {
 void each_chosen(const Graph::State& state, std::uint32_t tensor,
                  const std::function<void(std::uint32_t)>& use) {
   std::vector<std::uint32_t> open = {state.tensors[tensor].root};
-  std::vector<std::uint32_t> seen;
+  std::unordered_set<std::uint32_t> seen;
   while (!open.empty()) {
     const std::uint32_t t = open.back();
     open.pop_back();
-    if (std::ranges::find(seen, t) != seen.end()) continue;
-    seen.push_back(t);
+    if (!seen.insert(t).second) continue;
     if (state.root_of(t).kind != TensorKind::choice) {
       use(t);
       continue;

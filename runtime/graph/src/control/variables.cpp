@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "state.h"
 
@@ -37,6 +38,37 @@ bool follow(Graph::State& state, std::uint32_t root, const At& at) {
   if (at.data == record.data && at.has_memory == record.has_memory) return false;
   point_at(state, root, at);
   return true;
+}
+
+/// Lists what may move with a result, unless clocks or pointers move tensors too.
+void list_followers(const Graph::State& state, Variables& v) {
+  v.has_results_alone = std::ranges::none_of(v.roots, [&](std::uint32_t root) {
+    const ChoiceRecord* choice = state.tensors[root].choice.get();
+    return choice != nullptr && (choice->clock != 0 || choice->pointer != 0);
+  });
+  if (!v.has_results_alone) return;
+  std::size_t most = v.roots.size();
+  const auto add = [](std::vector<std::uint32_t>& list, std::uint32_t entry) {
+    if (list.empty() || list.back() != entry) list.push_back(entry);
+  };
+  for (const std::uint32_t root : v.roots) {
+    const ChoiceRecord* choice = state.tensors[root].choice.get();
+    if (choice == nullptr) continue;
+    if (choice->by != kNone) v.chosen_by[choice->by].push_back(root);
+    for (const auto* list : {&choice->first, &choice->cycle})
+      for (const std::uint32_t among : *list)
+        if (const std::uint32_t of = state.tensors[among].root; v.is_root[of])
+          add(v.followers[of], root);
+  }
+  for (const auto& [of, roots] : v.followers) most += roots.size();
+  std::size_t uses = 0;
+  for (std::uint32_t k = 0; k < v.nodes.size(); ++k)
+    for (const std::uint32_t root : v.nodes[k].roots) {
+      if (v.is_root[root]) v.users[root].push_back(k);
+      ++uses;
+    }
+  v.open.reserve(most);
+  v.moved.reserve(uses);
 }
 
 /// Returns how many locations a root may be at.
@@ -82,6 +114,7 @@ void find_variables(Graph::State& state, std::vector<bool> is_root) {
     v.is_node[node.index] = true;
     v.nodes.push_back(std::move(made));
   }
+  list_followers(state, v);
 }
 
 namespace {
@@ -150,12 +183,64 @@ namespace {
 
 std::int64_t position_of(const PreparedGraph& p, const ChoiceRecord& choice) {
   const bool is_own = choice.by == kNone;
-  if (choice.clock == 0) return is_own ? p.iteration : p.results[choice.by];
+  if (choice.clock == 0)
+    return is_own ? p.iteration : std::max<std::int64_t>(0, p.results[choice.by]);
   const Clock& clock = p.clocks->at(choice.clock);
   return is_own ? clock.now : clock.at_end;
 }
 
 }  // namespace
+
+namespace {
+
+/// Points a choice at what it is at its position now. Returns whether that is other memory.
+bool choose(Graph::State& state, std::uint32_t root) {
+  const PreparedGraph& p = state.prepared;
+  const ChoiceRecord& choice = *state.tensors[root].choice;
+  if (choice.pointer != 0) return follow(state, root, p.pointers->at(choice.pointer));
+  const std::int64_t position = position_of(p, choice);
+  const std::uint32_t chosen = choice.at(position);
+  if (chosen == kNone)
+    refuse("the choice " + state.text_of_tensor(root) + " has no tensor for position " +
+           std::to_string(position));
+  return follow(state, root, state.tensors[chosen]);
+}
+
+}  // namespace
+
+void refresh_results(Graph::State& state, std::uint32_t node) {
+  Variables& v = state.prepared.variables;
+  if (v.is_stale || !v.has_results_alone) return refresh(state);
+  const auto chosen = v.chosen_by.find(node);
+  if (chosen == v.chosen_by.end()) return;
+  const std::lock_guard lock(state.prepared.choosing);
+  v.is_stale = true;  // if what follows fails
+  // The least number comes first: a root's number is above those that it is chosen among.
+  v.moved.clear();
+  v.open.assign(chosen->second.begin(), chosen->second.end());
+  std::ranges::make_heap(v.open, std::greater<>());
+  for (std::uint32_t last = kNone; !v.open.empty();) {
+    std::ranges::pop_heap(v.open, std::greater<>());
+    const std::uint32_t root = v.open.back();
+    v.open.pop_back();
+    if (std::exchange(last, root) == root || !choose(state, root)) continue;
+    if (const auto users = v.users.find(root); users != v.users.end())
+      v.moved.insert(v.moved.end(), users->second.begin(), users->second.end());
+    const auto followers = v.followers.find(root);
+    if (followers == v.followers.end()) continue;
+    for (const std::uint32_t follower : followers->second) {
+      // What a node gives that has not run yet is chosen when it has.
+      const std::uint32_t by = state.tensors[follower].choice->by;
+      if (by != kNone && state.prepared.results[by] == kUnknownResult) continue;
+      v.open.push_back(follower);
+      std::ranges::push_heap(v.open, std::greater<>());
+    }
+  }
+  std::ranges::sort(v.moved);
+  for (std::uint32_t last = kNone; const std::uint32_t k : v.moved)
+    if (std::exchange(last, k) != k) point_node(state, v.nodes[k]);
+  v.is_stale = false;
+}
 
 void refresh(Graph::State& state) {
   PreparedGraph& p = state.prepared;
@@ -164,18 +249,8 @@ void refresh(Graph::State& state) {
   const std::lock_guard lock(p.choosing);
   bool is_stale = v.is_stale;
   for (const std::uint32_t root : v.roots) {
-    const TensorRecord& record = state.tensors[root];
-    if (record.choice == nullptr) continue;  // its sub-graph's entry has pointed it
-    if (record.choice->pointer != 0) {
-      if (follow(state, root, p.pointers->at(record.choice->pointer))) is_stale = true;
-      continue;
-    }
-    const std::int64_t position = position_of(p, *record.choice);
-    const std::uint32_t chosen = record.choice->at(position);
-    if (chosen == kNone)
-      refuse("the choice " + state.text_of_tensor(root) + " has no tensor for position " +
-             std::to_string(position));
-    if (follow(state, root, state.tensors[chosen])) is_stale = true;
+    // The entry of a sub-graph has pointed its placeholders.
+    if (state.tensors[root].choice != nullptr && choose(state, root)) is_stale = true;
   }
   if (!is_stale) return;
   v.is_stale = true;  // if what follows fails

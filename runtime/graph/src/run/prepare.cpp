@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <unordered_map>
 
 #include "control/runner.h"
 #include "mote/graph/large_pages.h"
@@ -95,15 +94,26 @@ class ActionList {
   std::vector<std::uint32_t> open_;      ///< the first one that no action has yet
 };
 
+/// Finds the placeholders that a plan's nodes use, each with the first node. What a choice may be
+/// is looked at once, however many choices it is among.
 void find_placeholders(const Graph::State& state, Plan& plan) {
-  std::unordered_map<std::uint32_t, bool> seen;
+  std::vector<bool> is_seen(state.tensors.size());
+  std::vector<std::uint32_t> open;
+  const auto reach = [&](std::uint32_t tensor) {
+    const std::uint32_t root = state.tensors[tensor].root;
+    if (!is_seen[root]) open.push_back(root);
+    is_seen[root] = true;
+  };
   for (const std::uint32_t n : plan.nodes)
     each_operand(state.nodes[n], [&](std::uint32_t t, bool) {
-      each_memory(state, t, [&](std::uint32_t memory) {
-        const std::uint32_t root = state.tensors[memory].root;
-        if (state.tensors[root].kind == TensorKind::placeholder && seen.emplace(root, true).second)
-          plan.placeholders.emplace_back(root, n);
-      });
+      for (reach(t); !open.empty();) {
+        const TensorRecord& record = state.tensors[open.back()];
+        if (record.kind == TensorKind::placeholder) plan.placeholders.emplace_back(open.back(), n);
+        open.pop_back();
+        if (record.choice == nullptr) continue;
+        for (const auto* list : {&record.choice->first, &record.choice->cycle})
+          std::ranges::for_each(*list, reach);
+      }
     });
 }
 

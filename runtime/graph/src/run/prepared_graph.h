@@ -88,6 +88,9 @@ struct VariableNode {
   std::size_t current = 0;
   std::size_t most = 0;  ///< variants that are kept
 };
+/// The result of a loop or a case..of that has not run yet. What is chosen by it is at position 0.
+inline constexpr std::int64_t kUnknownResult = -1;
+
 /// The tensors whose memory changes while the graph runs: choices, and placeholders that stand for
 /// such tensors of the graph around.
 struct Variables {
@@ -97,6 +100,13 @@ struct Variables {
   std::vector<bool> is_node;  ///< by node
   bool is_stale = true;       ///< memory has changed since the nodes were pointed at it
   std::uint64_t uses = 0;
+  // What follows from a result: empty if clocks or pointers say where some tensors are.
+  using Lists = std::map<std::uint32_t, std::vector<std::uint32_t>>;
+  bool has_results_alone = false;
+  Lists chosen_by;                         ///< by node: the roots that are chosen by it
+  Lists followers;                         ///< by root: those that are chosen among it and others
+  Lists users;                             ///< by root: positions in `nodes`
+  std::vector<std::uint32_t> open, moved;  ///< of refresh_results(); they keep their room
 };
 
 /// One run that is under way or over; the work of streams shares it.
@@ -184,7 +194,7 @@ struct PreparedGraph {
   std::vector<std::int64_t> results;   ///< by node: the position of choices by it
   std::shared_ptr<Clocks> clocks;      ///< of the outermost graph, which its sub-graphs share
   std::shared_ptr<Pointers> pointers;  ///< so are these
-  std::vector<std::uint64_t> moved;   ///< the pointers that loops and branches in it move
+  std::vector<std::uint64_t> moved;    ///< the pointers that loops and branches in it move
   std::vector<Link> variable_links;    ///< of a sub-graph
   std::vector<SubLocation> subs;       ///< of the outermost graph, those around others first
   std::shared_ptr<Runner> runner;      ///< of the outermost graph
@@ -231,6 +241,8 @@ void bind_sub_graphs(Graph::State& state);
 void find_variables(Graph::State& state, std::vector<bool> is_root);
 /// Gives variable tensors their memory, and points the nodes at it.
 void refresh(Graph::State& state);
+/// The same once the result of the node is known: only what is chosen by it can have moved.
+void refresh_results(Graph::State& state, std::uint32_t node);
 /// Points a placeholder or a choice, and its views, at memory.
 void point_tensor(Graph::State& state, std::uint32_t root, const TensorRecord& at);
 /// Moves pointers, all at once. The tensors are the graph's.

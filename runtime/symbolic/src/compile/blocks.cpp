@@ -42,6 +42,7 @@ class BlockFinder {
       for (const std::uint32_t symbol : inputs_of(*nodes_, steps_.steps[k])) use(symbol, k, false);
     }
     for (const std::uint32_t symbol : kept) keep(symbol);
+    if (!chosen_.empty()) use_locations();
     for (std::size_t d = 0; d < blocks_.devices.size(); ++d)
       if (is_separate)
         state_separate(blocks_.devices[d]);
@@ -174,10 +175,7 @@ class BlockFinder {
   void use(std::uint32_t symbol, std::uint32_t step, bool writes) {
     if (symbol == kNoIndex) return;
     const std::uint32_t root = graph_.symbols()[symbol].root;
-    if (blocks_.owner[root] == Owner::chosen)
-      return each_location(
-          root, [&](Block block) { use_block(block, step, writes); },
-          [&](std::uint32_t other) { use(other, step, false); });
+    if (blocks_.owner[root] == Owner::chosen) return note_use(chosen_[root], step);
     const Block block = block_of(symbol);
     if (block.index != kNoIndex && !writes) check_written(block, symbol, step);
     if (block.index != kNoIndex) use_block(block, step, writes);
@@ -194,6 +192,50 @@ class BlockFinder {
                               graph_.text(graph_.at(symbol)), is_written));
   }
 
+  /// The last step of each stream that uses what a loop or a case..of gives.
+  struct LastUses {
+    std::vector<std::uint32_t> steps;
+    bool is_kept = false;  ///< it is an output
+  };
+
+  void note_use(LastUses& uses, std::uint32_t step) const {
+    const std::uint32_t stream = has_streams() ? schedule_.stream[step] : 0;
+    const auto is_there = [&](std::uint32_t k) {
+      return !has_streams() || schedule_.stream[k] == stream;
+    };
+    const auto known = std::ranges::find_if(uses.steps, is_there);
+    if (known == uses.steps.end())
+      uses.steps.push_back(step);
+    else
+      *known = std::max(*known, step);
+  }
+
+  /// Makes what loops and branches give, and later ones pass on, live as long as it is used. The
+  /// last node comes first: by then all that uses what it passes on is known, so that a chain of
+  /// loops takes a step for each.
+  void use_locations() {
+    for (std::size_t k = steps_.steps.size(); k-- > 0;) {
+      if (steps_.steps[k].kind != RunStepKind::node || !controls_.contains(steps_.steps[k].index))
+        continue;
+      for (const std::uint32_t output : graph_.nodes()[steps_.steps[k].index].outputs)
+        if (const auto found = chosen_.find(output); found != chosen_.end())
+          use_locations(output, LastUses(found->second));
+    }
+  }
+
+  void use_locations(std::uint32_t output, const LastUses& uses) {
+    each_location(
+        output,
+        [&](Block block) {
+          for (const std::uint32_t step : uses.steps) use_block(block, step, false);
+          if (uses.is_kept) keep_block(block);
+        },
+        [&](std::uint32_t other) {
+          for (const std::uint32_t step : uses.steps) use(other, step, false);
+          if (uses.is_kept) keep(other);
+        });
+  }
+
   void use_block(Block block, std::uint32_t step, bool writes) {
     DeviceBlocks& on = blocks_.devices[block.device];
     if (on.first[block.index] == kNoIndex) on.first[block.index] = step;
@@ -208,9 +250,10 @@ class BlockFinder {
 
   void keep(std::uint32_t symbol) {
     const std::uint32_t root = graph_.symbols()[symbol].root;
-    if (blocks_.owner[root] == Owner::chosen)
-      return each_location(
-          root, [&](Block block) { keep_block(block); }, [&](std::uint32_t other) { keep(other); });
+    if (blocks_.owner[root] == Owner::chosen) {
+      chosen_[root].is_kept = true;
+      return;
+    }
     const Block block = block_of(symbol);
     if (block.index == kNoIndex) return;
     if (blocks_.devices[block.device].first[block.index] != kNoIndex && !parts_.covers(symbol))
@@ -273,6 +316,7 @@ class BlockFinder {
   WrittenParts parts_;
   std::vector<std::uint32_t> same_;                  ///< a forest: roots that share memory in place
   std::vector<std::vector<std::vector<Use>>> uses_;  ///< by device and block, on several streams
+  std::map<std::uint32_t, LastUses> chosen_;         ///< by result of a loop or a case..of
   Blocks blocks_;
 };
 
