@@ -130,6 +130,16 @@ TEST(Autotune, CopiesHaveTheSameFormAndValues) {
   EXPECT_GT(runs, 0);
 }
 
+TEST(Autotune, TakesTensorsWithoutElementsThatRepeatAlongAnAxis) {
+  Context context;
+  const Tensor one(DType::f32, {2, 1, 0});
+  const Tensor x = one.broadcast_to({2, 3, 0});
+  const Tensor empty = Tensor::over(one.data(), DType::f32, {2, 0, 3}, {3, 0, 1});
+  Tensor y(DType::f32, {2, 3, 0}), z(DType::f32, {2, 0, 3});
+  EXPECT_FALSE(autotune(Command("neg"), {&x}, {&y}, context).timings.empty());
+  EXPECT_FALSE(autotune(Command("neg"), {&empty}, {&z}, context).timings.empty());
+}
+
 TEST(Autotune, InPlaceCallsAreMeasuredOnFreshCopies) {
   Context context;
   Tensor x(DType::f32, {1000});

@@ -26,11 +26,11 @@ double nanoseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
-/// Allocates a tensor with x's extents and strides; row-major if x's elements share memory in
-/// another way than by strides of 0.
+/// Allocates a tensor with x's extents and strides; row-major if x has no element, or if its
+/// elements share memory in another way than by strides of 0.
 Tensor same_form(const Tensor& x) {
   Tensor one = x;  // x without the axes that repeat
-  for (int axis = x.rank(); axis-- > 0;)
+  for (int axis = x.rank(); axis-- > 0 && x.element_count() > 0;)
     if (x.stride(axis) == 0) one = one.select(axis, 0);
   const std::optional<Device> device = Device::of(x.device());
   if (x.element_count() > 0 && one.is_distinct()) return image_of(x, device);
