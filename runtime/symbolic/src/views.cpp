@@ -2,6 +2,7 @@
 // Views of symbols, and which elements two regions of one memory share.
 #include <array>
 
+#include "check_known.h"
 #include "fail.h"
 #include "mote/runtime/overlap.h"
 #include "mote/runtime/tensor.h"
@@ -93,7 +94,7 @@ void SymbolicGraph::place_view(SymbolInfo& view, const ViewStep& step) {
 }
 
 TensorSymbol SymbolicGraph::view(TensorSymbol x, const ViewStep& step, std::string_view name) {
-  form(x);
+  check_known(*this, x, std::string(mote::name(step.kind)) + ": the shape of");
   SymbolInfo info;
   info.name = name;
   info.kind = SymbolOrigin::view;

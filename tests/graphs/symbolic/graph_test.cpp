@@ -191,6 +191,25 @@ TEST(Graph, ShapesMayComeLater) {
   verify(g);
 }
 
+TEST(Graph, AViewNeedsTheShapeOfWhatItIsAViewOf) {
+  SymbolicGraph g;
+  const TensorSymbol x = g.input("x", DType::f32), w = g.input("w", DType::f32);
+  const TensorSymbol h = g.add("matmul", {x, w});
+  const std::string expected =
+      " is not known yet: expected shapes of all inputs (set_form), got none of ";
+  EXPECT_EQ(error_of([&] { g.slice(h, 0, 0, 1); }),
+            "symbolic graph: slice: the shape of t2" + expected + "x, w");
+  EXPECT_EQ(error_of([&] { g.reshape(x, {6}); }),
+            "symbolic graph: reshape: the shape of x" + expected + "x, w");
+  EXPECT_EQ(g.symbol_count(), 3U);
+  g.set_form(x, {DType::f32, {2, 3}});
+  EXPECT_EQ(error_of([&] {
+              g.permute(h, {1, 0});
+            }),
+            "symbolic graph: permute: the shape of t2" + expected + "w");
+  EXPECT_EQ(to_string(g.form(g.reshape(x, {6}))), "f32[6]");
+}
+
 TEST(Graph, AShapeThatDoesNotFitIsRefusedAndChangesNothing) {
   SymbolicGraph g;
   const TensorSymbol x = g.input("x", DType::f32);

@@ -3,6 +3,7 @@
 #include "mote/symbolic/gradient.h"
 
 #include "borrow.h"
+#include "check_known.h"
 #include "fail.h"
 #include "gradient/gradient_here.h"
 #include "gradient/reverse.h"
@@ -13,21 +14,11 @@
 namespace mote {
 namespace {
 
-/// A gradient has the shapes of what it is computed from.
-void check_known(const SymbolicGraph& graph, TensorSymbol symbol, const char* what) {
-  if (graph.info(symbol).has_form) return;
-  std::string open;
-  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k)
-    if (const SymbolInfo& info = graph.symbols()[k];
-        info.kind == SymbolOrigin::input && !info.has_form)
-      open += (open.empty() ? "" : ", ") + graph.text(graph.at(k));
-  fail_graph(std::string("gradient: the shape of ") + what + " " + graph.text(symbol) +
-             " is not known yet: expected shapes of all inputs (set_form), got none of " + open);
-}
-
 void check_real(const SymbolicGraph& graph, std::span<const TensorSymbol> symbols,
                 const char* what) {
-  for (const TensorSymbol symbol : symbols) check_known(graph, symbol, what);
+  for (const TensorSymbol symbol :
+       symbols)  // a gradient has the shapes of what it is computed from
+    check_known(graph, symbol, std::string("gradient: the shape of ") + what);
   for (const TensorSymbol symbol : symbols)
     if (const TensorForm& form = graph.form(symbol); !is_real(form.dtype))
       fail_graph(std::string("gradient: ") + what + " " + graph.text(symbol) + " is " +
