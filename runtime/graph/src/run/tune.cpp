@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,9 @@ std::optional<Tensor> last_tensor(const Graph::State& state, const NodeRecord& n
     return std::nullopt;
   if (record.has_memory) return state.tensor_at(tensor);
   const std::vector<VariableNode>& all = state.prepared.variables.nodes;
-  const auto variable = std::ranges::find(all, node.index, &VariableNode::node);
-  if (variable == all.end() || variable->variants.empty()) return std::nullopt;
+  const auto variable = std::ranges::lower_bound(all, node.index, {}, &VariableNode::node);
+  if (variable == all.end() || variable->node != node.index || variable->variants.empty())
+    return std::nullopt;
   const auto root = std::ranges::find(variable->roots, record.root) - variable->roots.begin();
   std::byte* const data = variable->variants[variable->current].at[static_cast<std::size_t>(root)];
   return make_tensor(*record.form, tensor == record.root ? data : data + record.offset, nullptr);
@@ -92,9 +94,11 @@ std::size_t Graph::autotune(const TuningOptions& options) {
   std::size_t asked = graph::tune_graph(*state_, context, options, "", is_bound_anew, untuned);
   const std::vector<graph::SubLocation>& subs = state_->prepared.subs;
   std::vector<std::string> where(subs.size());
+  std::unordered_map<const Graph::State*, std::size_t> numbers;
   for (std::size_t k = 0; k < subs.size(); ++k) {
-    const auto around = std::ranges::find(subs, subs[k].around, &graph::SubLocation::state);
-    if (around != subs.end()) where[k] = where[static_cast<std::size_t>(around - subs.begin())];
+    if (const auto around = numbers.find(subs[k].around); around != numbers.end())
+      where[k] = where[around->second];
+    numbers.emplace(subs[k].state, k);
     where[k] += text_of(subs[k].around->nodes[subs[k].node]) + ": ";
     asked += graph::tune_graph(*subs[k].state, context, options, where[k], is_bound_anew, untuned);
   }
