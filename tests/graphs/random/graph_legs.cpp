@@ -10,6 +10,7 @@
 #include "compile_leg.h"
 #include "dynamic_leg.h"
 #include "edit_graph.h"
+#include "kernels_leg.h"
 #include "mote/base/error.h"
 #include "mote/runtime/status.h"
 #include "mote/symbolic/checkpoint.h"
@@ -19,6 +20,8 @@
 #include "mote/symbolic/text.h"
 #include "shapes_leg.h"
 #include "tangents.h"
+#include "tune_leg.h"
+#include "two_leg.h"
 
 namespace mote::test {
 namespace {
@@ -82,6 +85,11 @@ std::optional<std::string> check_symmetry(const GraphSubject& subject, Counts& c
   return found;
 }
 
+std::ptrdiff_t recomputed_nodes(const SymbolicGraph& graph) {
+  return std::ranges::count_if(
+      graph.nodes(), [](const NodeInfo& node) { return !node.removed && node.recomputed > 0; });
+}
+
 CheckpointPolicy policy_of(const std::string& name) {
   if (name == "square_root") return CheckpointPolicy::square_root;
   if (name == "binomial") return CheckpointPolicy::binomial;
@@ -110,6 +118,10 @@ std::optional<std::string> check_checkpointed(const GraphSubject& subject,
     return found;
   if (copies == 0) return std::nullopt;
   ++counts["nodes computed again"];
+  SymbolicGraph merged = graph;
+  apply_passes(merged, names_in("merge"));
+  if (recomputed_nodes(merged) != recomputed_nodes(graph))
+    return "nodes that are computed again were merged";
   const SymbolicGraph source = subject.graph();
   const std::uint64_t least = least_bytes(after_passes(source, nullptr));
   const std::uint64_t planned = planned_bytes(after_passes(graph, nullptr), nullptr);
@@ -143,12 +155,18 @@ std::vector<std::string> legs_for(std::uint64_t seed) {
   legs.push_back(some_shapes_leg(rng));
   for (int k = 0; k < 2; ++k) legs.push_back(some_dynamic_leg(rng));
   legs.push_back(some_attribute_leg(rng));
+  legs.push_back(
+      rng.pick<std::string (*)(Rng&)>({[](Rng& r) { return some_tune_leg(r); }, some_kernels_leg,
+                                       some_kernels_leg, some_two_leg})(rng));
   return legs;
 }
 
 std::vector<std::string> exact_legs_for(std::uint64_t seed) {
   Rng rng(seed ^ 0xd1e65);
-  return {"derivatives", "second", some_exact_dynamic_leg(rng), some_shapes_leg(rng, true)};
+  std::vector<std::string> legs = {"derivatives", "second", some_exact_dynamic_leg(rng),
+                                   some_shapes_leg(rng, true)};
+  if (rng.chance(25)) legs.push_back(some_tune_leg(rng, true));
+  return legs;
 }
 
 std::optional<std::string> check_leg(const GraphSubject& subject, const std::string& leg,
@@ -171,12 +189,15 @@ std::optional<std::string> check_leg(const GraphSubject& subject, const std::str
   if (kind == "checkpoint") return check_checkpointed(subject, settings, counts);
   if (kind == "shapes") return check_other_shapes(subject, settings, counts);
   if (kind == "dynamic") return check_dynamic(subject, settings, counts);
+  if (kind == "tune") return check_tuned(subject, settings, counts);
+  if (kind == "kernels") return check_kernels(subject, settings, counts);
+  if (kind == "two") return check_two(subject, settings, counts);
   if (kind == "derivatives") return check_exact_derivatives(subject, counts);
   if (kind == "second") return check_symmetry(subject, counts);
   throw Error(
       "leg '" + leg +
       "': expected rebuilt, text, passes, attributes, compile, checkpoint, shapes, dynamic, "
-      "derivatives, second");
+      "tune, kernels, two, derivatives, second");
 }
 
 std::vector<std::string> counted_by_legs() {
@@ -186,6 +207,7 @@ std::vector<std::string> counted_by_legs() {
                                     "compiled with shared memory",
                                     "compiled for several streams",
                                     "run on several streams at once",
+                                    "run in two parts on several streams",
                                     "compiled with bound outputs",
                                     "compiled with poison",
                                     "compiled with a fill of zeros",
@@ -194,14 +216,17 @@ std::vector<std::string> counted_by_legs() {
                                     "gradient run with other shapes",
                                     "gradient with the bits of one for other shapes",
                                     "run in the memory of larger shapes",
+                                    "run at the largest shapes, which are not its own",
                                     "nodes computed again",
                                     "random nodes computed again",
                                     "checkpointed with a least number of bytes",
                                     "graph with its gradient",
                                     "derivatives decided",
                                     "second derivatives decided"};
-  for (const std::string& name : counted_by_dynamic_leg()) names.push_back(name);
-  for (const std::string& name : counted_by_attribute_leg()) names.push_back(name);
+  for (const auto& counted :
+       {counted_by_dynamic_leg(), counted_by_attribute_leg(), counted_by_tune_leg(),
+        counted_by_kernels_leg(), counted_by_two_leg()})
+    names.insert(names.end(), counted.begin(), counted.end());
   for (const std::string& pass : own_passes()) names.push_back("changed by pass " + pass);
   return names;
 }

@@ -82,16 +82,31 @@ std::optional<std::string> lost_value(const Graph& graph) {
   return std::nullopt;
 }
 
-std::optional<std::string> race(Executable& executable) {
-  const Graph& graph = executable.graph();
-  const Used used = used_bytes(graph.state());
-  const Done done = done_before(graph.schedule());
-  for (std::size_t a = 0; a < used.size(); ++a)
+namespace {
+
+/// Looks for a race in a plan, whose nodes are `nodes`.
+std::optional<std::string> race_of(Executable& executable, const std::vector<std::uint32_t>& nodes,
+                                   const StreamSchedule& schedule) {
+  const Used used = used_bytes(executable.graph().state());
+  const Done done = done_before(schedule);
+  for (std::size_t a = 0; a < nodes.size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
-      if (!done[a][b] && !done[b][a] && conflict(used[a], used[b]))
-        return "nodes " + std::to_string(b) + " and " + std::to_string(a) +
+      if (!done[a][b] && !done[b][a] && conflict(used[nodes[a]], used[nodes[b]]))
+        return "nodes " + std::to_string(nodes[b]) + " and " + std::to_string(nodes[a]) +
                " may run at once and use the same bytes\n" + to_text(executable.report());
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> race(Executable& executable) {
+  const graph::Plan& whole = *executable.graph().state().prepared.whole;
+  return race_of(executable, whole.nodes, whole.schedule);
+}
+
+std::optional<std::string> race(Executable& executable, GraphPart part) {
+  const graph::Plan& plan = *executable.graph().state().prepared.parts.at(part.index);
+  return race_of(executable, plan.nodes, plan.schedule);
 }
 
 bool has_shared_memory(const CompileReport& report) {

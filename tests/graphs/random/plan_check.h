@@ -22,6 +22,8 @@ std::optional<std::string> lost_value(const Graph& graph);
 /// Returns two nodes of which one writes bytes that the other uses, and neither is done before the
 /// other begins; none if there are none.
 std::optional<std::string> race(Executable& executable);
+/// The same for the nodes of a part, which has run.
+std::optional<std::string> race(Executable& executable, GraphPart part);
 
 /// True if two blocks have a byte in common.
 bool has_shared_memory(const CompileReport& report);

@@ -42,31 +42,40 @@ std::string some_shapes_leg(Rng& rng, bool is_exact) {
   return std::string("shapes exact=") + (is_exact ? "1" : "0") +
          " from=" + std::to_string(1 + rng.below(6)) + " to=" + std::to_string(1 + rng.below(6)) +
          " streams=" + std::to_string(1 + rng.below(2)) +
-         (rng.chance(50) ? " largest=1" : " largest=0") +
+         " largest=" + rng.pick<const char*>({"0", "own", "own", "other"}) +
          " gradient=" + std::to_string(is_exact || rng.chance(50) ? 1 + rng.below(1000) : 0);
 }
 
 namespace {
-
-/// Makes the graph's own shapes the largest ones, if no input of `other` is larger.
-void limit_to_own(const SymbolicGraph& graph, const SymbolicGraph& other, CompileOptions& options) {
-  std::vector<std::pair<TensorSymbol, TensorForm>> largest;
-  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
-    const SymbolInfo& info = graph.symbols()[k];
-    if (info.removed || info.kind != SymbolOrigin::input) continue;
-    const AxisList& now = other.symbols()[k].form->shape;
-    for (int axis = 0; axis < now.size(); ++axis)
-      if (now[axis] > info.form->shape[axis]) return;
-    largest.emplace_back(graph.at(k), info.form);
-  }
-  options.largest = std::move(largest);
-}
 
 /// A graph, and the one that is built for other shapes of its inputs.
 struct TwoShapes {
   SymbolicGraph own;
   SymbolicGraph other;
 };
+
+/// True if no input of the graph is larger than that of `than`.
+bool is_at_most(const SymbolicGraph& graph, const SymbolicGraph& than) {
+  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
+    const SymbolInfo& info = graph.symbols()[k];
+    if (info.removed || info.kind != SymbolOrigin::input) continue;
+    const AxisList& most = than.symbols()[k].form->shape;
+    for (int axis = 0; axis < most.size(); ++axis)
+      if (info.form->shape[axis] > most[axis]) return false;
+  }
+  return true;
+}
+
+/// Returns the inputs' forms in `forms`, for the same symbols of the graph.
+std::vector<std::pair<TensorSymbol, TensorForm>> input_forms(const SymbolicGraph& graph,
+                                                             const SymbolicGraph& forms) {
+  std::vector<std::pair<TensorSymbol, TensorForm>> all;
+  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
+    const SymbolInfo& info = forms.symbols()[k];
+    if (!info.removed && info.kind == SymbolOrigin::input) all.emplace_back(graph.at(k), info.form);
+  }
+  return all;
+}
 
 /// True for an error that says which symbol's shape does not follow.
 bool is_refusal_of_shapes(const StatusError& e) {
@@ -103,8 +112,7 @@ bool is_exact(const std::vector<Tensor>& values) {
 /// Returns the graph for both shapes. A gradient is derived for each: with_forms() has no part in
 /// that of the other shape.
 std::optional<TwoShapes> two_shapes(const SymbolicGraph& graph,
-                                    const std::map<std::string, std::string>& settings,
-                                    Counts& counts) {
+                                    const std::map<std::string, std::string>& settings) {
   std::optional<SymbolicGraph> other = with_other_extent(
       graph, std::stoll(setting(settings, "from", "1")), std::stoll(setting(settings, "to", "1")));
   if (!other) return std::nullopt;
@@ -150,8 +158,11 @@ std::optional<std::string> differing_output(Executable& executable, const Symbol
 std::optional<std::string> check_other_shapes(const GraphSubject& subject,
                                               const std::map<std::string, std::string>& settings,
                                               Counts& counts) {
-  const std::optional<TwoShapes> graphs = two_shapes(subject.graph(), settings, counts);
+  std::optional<TwoShapes> graphs = two_shapes(subject.graph(), settings);
   if (!graphs) return std::nullopt;
+  // A graph is compiled for the largest shapes, or for others beside which these are given.
+  const std::string largest = setting(settings, "largest", "0");
+  if (largest == "other") std::swap(graphs->own, graphs->other);
   const SymbolicGraph& own = graphs->own;
   const SymbolicGraph& other = graphs->other;
   const GraphData& data = subject.data();
@@ -168,8 +179,16 @@ std::optional<std::string> check_other_shapes(const GraphSubject& subject,
   const bool has_bits = is_same_structure(own, other) ||
                         (setting(settings, "exact", "0") == "1" && is_exact(expected));
   CompileOptions options = options_of(own, settings);
-  if (setting(settings, "largest", "0") == "1") limit_to_own(own, other, options);
-  Executable executable = compile(own, options, shared_context());
+  if (largest == "own" && is_at_most(other, own)) options.largest = input_forms(own, own);
+  if (largest == "other" && is_at_most(own, other)) options.largest = input_forms(own, other);
+  std::optional<Executable> compiled;
+  try {
+    compiled.emplace(compile(own, options, shared_context()));
+  } catch (const StatusError& e) {
+    if (largest != "other" || !is_refusal_of_shapes(e)) throw;
+    return std::nullopt;
+  }
+  Executable& executable = *compiled;
   if (auto found = differing_output(executable, own, own, data, first)) return found;
   const std::size_t planned = executable.report().arena_bytes;
   try {
@@ -178,14 +197,15 @@ std::optional<std::string> check_other_shapes(const GraphSubject& subject,
   } catch (const StatusError& e) {
     // A smaller input may make a larger tensor: a kernel of conv2d, for one.
     if (!options.largest.empty() && e.status() == MOTE_OUT_OF_MEMORY) return std::nullopt;
-    if (!has_gradient || !is_refusal_of_shapes(e)) throw;
+    if (!is_refusal_of_shapes(e) || (!has_gradient && largest != "other")) throw;
     ++counts["gradient refused for other shapes"];
     return std::nullopt;
   }
   ++counts[has_gradient ? "gradient run with other shapes" : "run with other shapes"];
   if (has_gradient && has_bits) ++counts["gradient with the bits of one for other shapes"];
   if (!options.largest.empty()) {
-    ++counts["run in the memory of larger shapes"];
+    ++counts[largest == "own" ? "run in the memory of larger shapes"
+                              : "run at the largest shapes, which are not its own"];
     if (executable.report().arena_bytes > planned)
       return "needs " + std::to_string(executable.report().arena_bytes) + " bytes, planned were " +
              std::to_string(planned);
