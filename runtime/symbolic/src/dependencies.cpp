@@ -88,25 +88,52 @@ std::shared_ptr<const RootUsers> shared_users(const SymbolicGraph& graph) {
   return Cache::get(graph, &Cache::users, [&] { return users_of(graph); });
 }
 
+/// The nodes that write each symbol, in rising order. Those of a tensor that many nodes write, by
+/// parts, are found once, however many nodes read it.
+class Writers {
+ public:
+  Writers(const SymbolicGraph& graph, const detail::NodeTable& nodes)
+      : graph_(graph), nodes_(nodes), partial_(partial_writes(graph)) {}
+
+  std::span<const std::uint32_t> of(std::uint32_t symbol) {
+    if (const auto known = many_.find(symbol); known != many_.end()) return known->second;
+    few_.clear();
+    for_writers(graph_, partial_, symbol, [&](std::uint32_t writer) {
+      if (!nodes_.is_removed(writer)) few_.push_back(writer);
+    });
+    sort_once(few_);
+    constexpr std::size_t kFew = 8;
+    return few_.size() <= kFew ? few_ : many_.emplace(symbol, few_).first->second;
+  }
+
+ private:
+  const SymbolicGraph& graph_;
+  const detail::NodeTable& nodes_;
+  RootRegions partial_;
+  std::vector<std::uint32_t> few_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> many_;
+};
+
 IndexLists predecessors_of(const SymbolicGraph& graph, bool with_order) {
-  const RootRegions partial = partial_writes(graph);
   IndexLists lists;
   lists.reserve(graph.node_count());
   std::vector<std::uint32_t> before;
   const auto nodes = detail::node_table(graph);
+  Writers writers(graph, *nodes);
   with_order = with_order && Cache::has_order(graph);
   for (std::uint32_t node = 0; node < nodes->size(); ++node) {
     before.clear();
-    if (with_order) {
-      const ShortList& after = graph.nodes()[node].after;
-      before.assign(after.begin(), after.end());
-    }
+    if (with_order)
+      for (const std::uint32_t other : graph.nodes()[node].after)
+        if (!nodes->is_removed(other)) before.push_back(other);
+    bool is_sorted = before.empty();
     for (const std::uint32_t input : nodes->inputs(node)) {
-      if (input != kNoIndex)
-        for_writers(graph, partial, input, [&](std::uint32_t writer) { before.push_back(writer); });
+      if (input == kNoIndex) continue;
+      const std::span<const std::uint32_t> found = writers.of(input);
+      is_sorted = is_sorted && (before.empty() || found.empty());
+      before.insert(before.end(), found.begin(), found.end());
     }
-    sort_once(before);
-    std::erase_if(before, [&](std::uint32_t writer) { return nodes->is_removed(writer); });
+    if (!is_sorted) sort_once(before);
     lists.add_list(before);
   }
   return lists;

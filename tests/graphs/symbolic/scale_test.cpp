@@ -185,6 +185,26 @@ TEST(Scale, ManyUsesAreReplaced) {
       3000);
 }
 
+/// Returns the processor's time to find what n nodes wait for that read the whole of a tensor, of
+/// which n nodes write a part each. With `is_one`, all of them read one symbol.
+double seconds_to_wait_for_parts(std::int64_t n, bool is_one) {
+  SymbolicGraph g;
+  const TensorSymbol p = g.tensor({DType::f32, {n}}, "p");
+  const Command relu("relu");
+  for (std::int64_t k = 0; k < n; ++k) g.fill(g.slice(p, 0, k, 1), 1);
+  for (std::int64_t k = 0; k < n; ++k) g.add(relu, {is_one ? p : g.permute(p, {0})});
+  return test::cpu_seconds(
+      [&] { EXPECT_EQ(predecessors(g).entry_count(), static_cast<std::size_t>(n * n)); });
+}
+
+TEST(Scale, TheWritersOfPartsAreSearchedOnceForASymbol) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 5 && best > 0.25; ++round)
+    best = std::min(best,
+                    seconds_to_wait_for_parts(700, true) / seconds_to_wait_for_parts(700, false));
+  EXPECT_LT(best, 0.5);
+}
+
 /// Returns a graph of n loops or branches in a row, each of which may pass on what the one before
 /// gives.
 SymbolicGraph loops_in_a_row(std::int64_t n, bool are_loops, std::vector<TensorSymbol>& first) {
