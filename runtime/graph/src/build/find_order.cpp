@@ -4,8 +4,10 @@
 // with. An access goes over the segments that it meets only. A write that fills its segments
 // replaces all accesses there, since what conflicts with them conflicts with it, so that n nodes in
 // one arena take about n·log n steps.
+#include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "mote/runtime/overlap.h"
@@ -117,17 +119,27 @@ class OrderFinder {
   Memory::Found find() {
     for (const NodeRecord& node : state_.nodes) {
       if (node.removed) continue;
+      const std::size_t first = edges_.size();
       each_operand(node, [&](std::uint32_t t, bool writes) {
         each_memory(state_, t,
                     [&](std::uint32_t memory) { access(state_, memory, node.index, writes); });
       });
       if (const auto found = subs_.find(node.index); found != subs_.end())
         for (const Graph::State* sub : found->second) access_all(*sub, node.index);
+      sort_from(first);
     }
     return std::move(edges_);
   }
 
  private:
+  /// Sorts the edges to the node that was looked at last, and leaves each once. Those of parts that
+  /// were written in the order of their addresses are sorted as they are found.
+  void sort_from(std::size_t first) {
+    const auto begin = edges_.begin() + static_cast<std::ptrdiff_t>(first);
+    if (!std::is_sorted(begin, edges_.end())) std::sort(begin, edges_.end());
+    edges_.erase(std::unique(begin, edges_.end()), edges_.end());
+  }
+
   void access(const Graph::State& of, std::uint32_t t, std::uint32_t node, bool writes) {
     const TensorRecord& tensor = of.tensors[t];
     const DLDevice on = tensor.form->form.device;
@@ -164,7 +176,11 @@ class OrderFinder {
 }  // namespace
 
 void find_order(Graph::State& state) {
-  const Memory::Found edges = OrderFinder(state).find();
+  Memory::Found edges = OrderFinder(state).find();
+  if (state.edges.empty()) {
+    state.edges = std::move(edges);
+    return;
+  }
   state.edges.insert(state.edges.end(), edges.begin(), edges.end());
   std::ranges::sort(state.edges);
   state.edges.erase(std::unique(state.edges.begin(), state.edges.end()), state.edges.end());

@@ -109,7 +109,8 @@ ScheduleProblem problem_of(const Graph::State& state, const std::vector<std::uin
     for (const std::uint32_t q : before.of(n)) problem.predecessors.push_back(local[q]);
     const auto begin =
         problem.predecessors.begin() + static_cast<std::ptrdiff_t>(problem.begin.back());
-    std::sort(begin, problem.predecessors.end());
+    if (!std::is_sorted(begin, problem.predecessors.end()))
+      std::sort(begin, problem.predecessors.end());
     problem.predecessors.erase(std::unique(begin, problem.predecessors.end()),
                                problem.predecessors.end());
     problem.begin.push_back(problem.predecessors.size());
