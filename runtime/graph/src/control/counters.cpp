@@ -40,7 +40,13 @@ Ends& ends() {
 void at_end_of(std::uint64_t owner, std::function<void()> function) {
   Ends& all = ends();
   const std::lock_guard lock(all.mutex);
-  all.functions[owner].push_back(std::move(function));
+  std::vector<std::function<void()>>& functions = all.functions[owner];
+  try {
+    functions.push_back(std::move(function));
+  } catch (...) {  // nothing would end an owner without functions
+    if (functions.empty()) all.functions.erase(owner);
+    throw;
+  }
   ++all.count;
 }
 

@@ -119,7 +119,9 @@ void find_variables(Graph::State& state, std::vector<bool> is_root) {
 
 namespace {
 
+/// A variant whose operation could not be bound is nowhere.
 bool is_at(const Graph::State& state, const VariableNode& node, const Variant& variant) {
+  if (variant.at.size() != node.roots.size()) return false;
   for (std::size_t k = 0; k < node.roots.size(); ++k)
     if (state.tensors[node.roots[k]].data != variant.at[k]) return false;
   return true;
@@ -146,14 +148,12 @@ void point_node(Graph::State& state, VariableNode& node) {
   if (waits_for_pointer(state, node)) return;
   Variables& v = state.prepared.variables;
   const auto set_location = [&](Variant& variant) {
-    variant.at.clear();
     for (const std::uint32_t root : node.roots) variant.at.push_back(state.tensors[root].data);
     variant.used = ++v.uses;
   };
   if (node.variants.empty()) {  // the operation is as prepare() made it
-    node.variants.emplace_back();
     bind_node(state, node.node);
-    return set_location(node.variants.back());
+    return set_location(node.variants.emplace_back());
   }
   if (is_at(state, node, node.variants[node.current])) return;
   const std::size_t count = node.variants.size();
@@ -172,7 +172,7 @@ void point_node(Graph::State& state, VariableNode& node) {
     which = static_cast<std::size_t>(oldest - node.variants.begin());
   }
   if (which != node.current) take(state, node, which);
-  node.variants[which].at.assign(node.roots.size(), nullptr);
+  node.variants[which].at.clear();
   bind_node(state, node.node);
   set_location(node.variants[which]);
 }

@@ -51,9 +51,11 @@ std::shared_ptr<TapeStore> TapeStore::of_run() {
   Stores& all = stores();
   const std::uint64_t owner = loop_owner();
   const std::lock_guard lock(all.mutex);
-  std::shared_ptr<TapeStore>& store = all.by_owner[owner];
-  if (store == nullptr) {
-    store = TapeHold::new_store();
+  if (const auto known = all.by_owner.find(owner); known != all.by_owner.end())
+    return known->second;
+  std::shared_ptr<TapeStore> store = TapeHold::new_store();
+  all.by_owner.emplace(owner, store);
+  try {
     at_end_of(owner, [owner] {
       Stores& known = stores();
       std::shared_ptr<TapeStore> last;  // what it keeps goes without the lock
@@ -61,6 +63,9 @@ std::shared_ptr<TapeStore> TapeStore::of_run() {
       last = std::move(known.by_owner.at(owner));
       known.by_owner.erase(owner);
     });
+  } catch (...) {  // nothing would end it
+    all.by_owner.erase(owner);
+    throw;
   }
   return store;
 }
@@ -71,7 +76,7 @@ namespace {
 struct HeldStores {
   std::mutex mutex;
   std::uint64_t last = 0;
-  std::vector<std::uint64_t> unused;
+  std::vector<std::uint64_t> unused;  ///< there is room for all numbers
   std::unordered_map<std::uint64_t, std::weak_ptr<TapeStore>> by_number;
 };
 HeldStores& held_stores() {
@@ -100,6 +105,7 @@ std::shared_ptr<TapeStore> TapeStore::held() {
   HeldStores& all = held_stores();
   const std::lock_guard lock(all.mutex);
   const std::uint64_t number = all.unused.empty() ? all.last + 1 : all.unused.back();
+  if (all.unused.capacity() < number) all.unused.reserve(2 * number);
   all.by_number[number] = store;
   if (all.unused.empty())
     all.last = number;
