@@ -247,6 +247,7 @@ NamedFunction function_of(const Code& code, bool keeps) {
 }  // namespace
 
 NamedFunction dynamic_function(std::string name, Context& context, VariableFunction function) {
+  if (!function) fail(name + ": there is no function");
   const Code code(
       new DynamicCode{std::move(name), &context, DynamicGraph(context), std::move(function)});
   return function_of(code, false);

@@ -228,14 +228,11 @@ std::vector<Variable> DynamicGraph::backward(std::span<const Variable> of,
   }
   const Results results = state_->backward(lock, from, to, seeds, options.is_traced);
   std::vector<Variable> gradients = give_all(*state_, results);
-  for (std::size_t k = 0; k < options.into.size(); ++k) {
-    if (!options.into[k]) continue;
-    static const Command add("add");
-    const Variable& sum = options.into[k];
-    Value* const terms[] = {state_->operand(&sum, "backward"), results[k].get()};
-    state_->run_to(lock, *sum.handle_, add, terms);
-    gradients[k] = sum;
-  }
+  std::vector<trace::Handle*> sums;
+  for (const Variable& sum : options.into) sums.push_back(sum.handle_);
+  state_->add_to(lock, sums, results);
+  for (std::size_t k = 0; k < options.into.size(); ++k)
+    if (options.into[k]) gradients[k] = options.into[k];
   return gradients;
 }
 
@@ -248,6 +245,7 @@ std::vector<Variable> DynamicGraph::backward(std::initializer_list<Variable> of,
 std::vector<Variable> DynamicGraph::checkpoint(
     const std::function<std::vector<Variable>(std::span<const Variable>)>& function,
     std::span<const Variable> inputs) {
+  if (!function) fail("checkpoint: there is no function");
   std::uint64_t first = 0;
   {
     const Lock lock(state_->mutex);

@@ -38,10 +38,13 @@ class Evaluation {
   void run(Lock& lock) {
     // A value that is needed only for its views would lose its memory as soon as it has some.
     std::vector<Value*> bases;
-    for (const Step* step : views_) bases.push_back(step->inputs[0]);
+    for (const View& view : views_) bases.push_back(view.step->inputs[0]);
     const Kept stay(state_, bases);
     if (!outputs_.empty()) compute(lock);
-    for (const Step* step : views_) look(*step);
+    for (const View& view : views_) look(view);
+    // Nothing fails from here on: a step whose values have memory is done.
+    for (Made& one : made_)
+      if (!one.value->tensor) state_.set_tensor(*one.value, std::move(one.tensor));
     state_.computed_again += again_;
     for (Step* step : part_.steps) {
       state_.set_done(*step);
@@ -50,10 +53,21 @@ class Evaluation {
   }
 
  private:
+  struct View {
+    const Step* step;
+    std::uint32_t from, to;  ///< numbers of values
+  };
+  /// A value, and the memory that it gets.
+  struct Made {
+    Ref<Value> value;
+    std::unique_ptr<Tensor> tensor;
+  };
+
   /// Finds the values that get memory: those that are asked for, that variables have, and that
   /// steps outside of the part or gradients read. Views need that of what they are views of.
   void find_outputs(std::span<Value* const> wanted) {
     needed_.resize(part_.values.size());
+    memory_.resize(part_.values.size());
     std::vector<std::uint32_t> own_pins(part_.values.size());
     for (const Step* step : part_.steps)
       for (const Value* input : step->inputs)
@@ -77,13 +91,21 @@ class Evaluation {
     for (const Step* step : part_.steps)
       if (const Value* output = step->outputs[0]; std::holds_alternative<ViewStep>(step->work) &&
                                                   output != nullptr && needed_[output->number])
-        views_.push_back(step);
+        views_.push_back({step, step->inputs[0]->number, output->number});
   }
 
-  void look(const Step& step) {
-    Value* output = step.outputs[0];
-    if (output != nullptr && !output->tensor)
-      state_.set_tensor(*output, apply(std::get<ViewStep>(step.work), *step.inputs[0]->tensor));
+  void make(const Ref<Value>& value, std::uint32_t number, const Tensor& tensor) {
+    made_.push_back({value, std::make_unique<Tensor>(tensor)});
+    memory_[number] = made_.back().tensor.get();
+  }
+
+  void look(const View& view) {
+    Value* output = view.step->outputs[0];
+    if (output == nullptr || output->tensor) return;
+    const Value& base = *view.step->inputs[0];
+    make(Ref<Value>(output), view.to,
+         apply(std::get<ViewStep>(view.step->work),
+               base.tensor ? *base.tensor : *memory_[view.from]));
   }
 
   void compute(Lock& lock) {
@@ -102,8 +124,7 @@ class Evaluation {
       call(**kernel, tensors);
     else
       run_graph(lock, tensors);
-    for (std::size_t k = 0; k < outputs.size(); ++k)
-      if (!outputs[k]->tensor) state_.set_tensor(*outputs[k], tensors[k]);
+    for (std::size_t k = 0; k < outputs.size(); ++k) make(outputs[k], outputs_[k], tensors[k]);
   }
 
   static bool has_inputs(const Step& step) {
@@ -135,7 +156,7 @@ class Evaluation {
     const Running running(*this);
     state_.call_function(lock, *work.function, inputs, tensors);
     for (std::size_t k = 0; k < outputs.size(); ++k)
-      if (outputs[k] && !outputs[k]->tensor) state_.set_tensor(*outputs[k], tensors[k]);
+      if (outputs[k]) make(outputs[k], 0, tensors[k]);
   }
 
   CachedGraph& graph() {
@@ -171,6 +192,7 @@ class Evaluation {
   class Running {
    public:
     explicit Running(const Evaluation& all) : state_(all.state_) {
+      steps_.reserve(all.steps_.size());  // behind a failure nothing would end the notes
       for (const Ref<Step>& step : all.steps_) {
         if (step->runner != std::thread::id{}) continue;
         steps_.push_back(step);
@@ -194,8 +216,10 @@ class Evaluation {
   std::vector<Ref<Step>> steps_;
   std::size_t again_ = 0;  ///< the steps that are not pending
   std::vector<bool> needed_;
-  std::vector<const Step*> views_;      ///< those whose output is needed
+  std::vector<View> views_;             ///< those whose output is needed
   std::vector<std::uint32_t> outputs_;  ///< numbers of values that the graph computes
+  std::vector<Made> made_;
+  std::vector<const Tensor*> memory_;  ///< by number: that of `made_`
 };
 
 bool is_function(const Step* step) { return std::holds_alternative<FunctionWork>(step->work); }

@@ -88,7 +88,7 @@ bool pins(const State& state, const Step& step, std::size_t input) {
 }  // namespace
 
 void State::forget_unasked() {
-  if (!std::exchange(has_lost_names, false)) return;
+  if (!has_lost_names) return;
   const std::uint64_t stays = ++last_walk;
   Step* oldest = steps;
   while (oldest != nullptr && oldest->next != nullptr) oldest = oldest->next;
@@ -121,6 +121,7 @@ void State::forget_unasked() {
       if (is_read || (step->is_pending && !source->is_pending)) source->walk = is_computed;
     }
   }
+  has_lost_names = false;  // if nothing has failed
   for (const Ref<Step>& step : unasked) stop_tracing(*step);
   forgotten += unasked.size();
   unasked.clear();  // they count until they go

@@ -35,8 +35,10 @@ CachedGraph* GraphCache::find(const Structure& structure) {
 
 CachedGraph& GraphCache::add(Structure structure, CachedGraph graph) {
   const std::size_t hash = hash_of(structure);
-  entries_.push_front({hash, std::move(structure), std::move(graph)});
-  by_hash_.emplace(hash, entries_.begin());
+  Entries made;
+  made.push_front({hash, std::move(structure), std::move(graph)});
+  by_hash_.emplace(hash, made.begin());
+  entries_.splice(entries_.begin(), made);
   ++made_;
   while (entries_.size() > std::max<std::size_t>(limit_, 1)) forget_oldest();
   return entries_.front().graph;

@@ -102,6 +102,30 @@ GradientReads find_reads(const Kernel& kernel, TensorMask wanted) {
   return reads;
 }
 
+/// Returns the call of the same kernel for an output 0 in the memory of input k; none if the op or
+/// the kernel does not allow that.
+std::optional<BoundCall> call_in_place(const Kernel& kernel, std::size_t k, Context* context) {
+  const InPlacePairs* promised =
+      kernel.command.registry().column(kInPlace).find(kernel.command.op());
+  const std::pair<int, int> pair{static_cast<int>(k), 0};
+  if (promised == nullptr || std::ranges::find(*promised, pair) == promised->end() ||
+      kernel.inputs[k] != kernel.outputs[0])
+    return std::nullopt;
+  std::vector<const TensorForm*> inputs;
+  for (const SharedForm& form : kernel.inputs) inputs.push_back(form ? &form->form : nullptr);
+  std::vector<const TensorForm*> outputs;
+  for (const SharedForm& form : kernel.outputs) outputs.push_back(form ? &form->form : nullptr);
+  const mote_op_pair shared{pair.first, pair.second};
+  try {
+    const auto plan = KernelPlan::make(kernel.command, inputs, outputs, std::span(&shared, 1),
+                                       {.context = context});
+    if (&plan->kernel() == &kernel.plan->kernel()) return BoundCall(plan);
+  } catch (const StatusError& error) {
+    if (error.status() != MOTE_UNSUPPORTED) throw;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 SharedForm KernelTable::form_of(const TensorForm& form) {
@@ -185,25 +209,8 @@ BoundCall* KernelTable::in_place(Kernel& kernel, std::size_t k) {
   const auto known =
       std::ranges::find(kernel.in_place, k, &decltype(kernel.in_place)::value_type::first);
   if (known != kernel.in_place.end()) return known->second ? &*known->second : nullptr;
-  std::optional<BoundCall>& call = kernel.in_place.emplace_back(k, std::nullopt).second;
-  const InPlacePairs* promised =
-      kernel.command.registry().column(kInPlace).find(kernel.command.op());
-  const std::pair<int, int> pair{static_cast<int>(k), 0};
-  if (promised == nullptr || std::ranges::find(*promised, pair) == promised->end() ||
-      kernel.inputs[k] != kernel.outputs[0])
-    return nullptr;
-  std::vector<const TensorForm*> inputs;
-  for (const SharedForm& form : kernel.inputs) inputs.push_back(form ? &form->form : nullptr);
-  std::vector<const TensorForm*> outputs;
-  for (const SharedForm& form : kernel.outputs) outputs.push_back(form ? &form->form : nullptr);
-  const mote_op_pair shared{pair.first, pair.second};
-  try {
-    const auto plan = KernelPlan::make(kernel.command, inputs, outputs, std::span(&shared, 1),
-                                       {.context = context_});
-    if (&plan->kernel() == &kernel.plan->kernel()) call.emplace(plan);
-  } catch (const StatusError& error) {
-    if (error.status() != MOTE_UNSUPPORTED) throw;
-  }
+  std::optional<BoundCall> made = call_in_place(kernel, k, context_);
+  std::optional<BoundCall>& call = kernel.in_place.emplace_back(k, std::move(made)).second;
   return call ? &*call : nullptr;
 }
 

@@ -47,37 +47,49 @@ void Memo::add(const Ref<Kernel>& kernel, std::span<Value* const> inputs,
   std::size_t bytes = 0;
   for (const Ref<Value>& result : results) bytes += result ? result->form->bytes : 0;
   if (bytes > limit_) return;
-  entries_.push_front({.hash = hash_of(*kernel, inputs),
-                       .kernel = kernel,
-                       .inputs = {},
-                       .results = {results.begin(), results.end()},
-                       .bytes = bytes,
-                       .is_traced = is_traced});
-  const auto entry = entries_.begin();
+  Entries made;
+  made.push_front({.hash = hash_of(*kernel, inputs),
+                   .kernel = kernel,
+                   .inputs = {},
+                   .results = {results.begin(), results.end()},
+                   .bytes = bytes,
+                   .is_traced = is_traced});
+  const auto entry = made.begin();
+  entry->inputs.reserve(inputs.size());
+  for (const Value* input : inputs) entry->inputs.push_back(id_of(input));
+  try {
+    by_hash_.emplace(entry->hash, entry);
+    for (const Value* input : inputs)
+      if (input != nullptr) by_input_.emplace(input->id, entry);
+  } catch (...) {
+    erase_from_tables(entry);
+    throw;
+  }
+  entries_.splice(entries_.begin(), made);
   bytes_ += bytes;
   for (const Ref<Value>& result : results) {
     if (!result) continue;
     result->state->pin(*result);
     result->is_memo_result = true;
   }
-  by_hash_.emplace(entry->hash, entry);
-  for (Value* input : inputs) {
-    entry->inputs.push_back(id_of(input));
-    if (input == nullptr) continue;
-    input->is_in_memo = true;
-    by_input_.emplace(input->id, entry);
-  }
+  for (Value* input : inputs)
+    if (input != nullptr) input->is_in_memo = true;
   while (bytes_ > limit_) remove(std::prev(entries_.end()));
 }
 
-/// Moves an entry to those that are dropped.
-void Memo::take_out(Entries::iterator entry, Entries& gone) noexcept {
+/// Makes the entry one that nothing finds.
+void Memo::erase_from_tables(Entries::iterator entry) noexcept {
   const auto erase_from = [&](auto& table, auto key) {
     auto [begin, end] = table.equal_range(key);
     while (begin != end) begin = begin->second == entry ? table.erase(begin) : std::next(begin);
   };
   erase_from(by_hash_, entry->hash);
   for (const std::uint64_t input : entry->inputs) erase_from(by_input_, input);
+}
+
+/// Moves an entry to those that are dropped.
+void Memo::take_out(Entries::iterator entry, Entries& gone) noexcept {
+  erase_from_tables(entry);
   bytes_ -= entry->bytes;
   gone.splice(gone.end(), entries_, entry);
 }

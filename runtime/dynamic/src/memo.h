@@ -53,6 +53,7 @@ class Memo {
   using Entries = std::list<Entry>;
 
   void remove(Entries::iterator entry) noexcept;
+  void erase_from_tables(Entries::iterator entry) noexcept;
   void take_out(Entries::iterator entry, Entries& gone) noexcept;
   void take_out_readers(const Value& input, Entries& gone) noexcept;
   void drop(Entries& gone) noexcept;

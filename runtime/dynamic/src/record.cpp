@@ -2,6 +2,8 @@
 // Runs what a program gives, and adds it to the trace as far as a gradient may need it.
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "fail.h"
@@ -242,8 +244,8 @@ Results State::run_function(Lock& lock, const std::shared_ptr<const NamedFunctio
   return results;
 }
 
-void State::set_tensor(Value& value, const Tensor& tensor) {
-  value.tensor = std::make_unique<Tensor>(tensor);
+void State::set_tensor(Value& value, std::unique_ptr<Tensor> tensor) noexcept {
+  value.tensor = std::move(tensor);
   if (value.handles == 0) saved_bytes += value.form->bytes;
   if (value.is_unseen) count_unseen(value);
   if (value.pending_reads > 0) count_waiting(value);
@@ -251,10 +253,29 @@ void State::set_tensor(Value& value, const Tensor& tensor) {
 }
 
 /// Computes what variables have if pending values, and those that wait for them, need too much
-/// memory.
+/// memory. What fails stays pending, and is not tried here again: its error belongs to whoever
+/// looks at it, and not to the command that needs the memory.
 void State::limit_pending(Lock& lock) {
   if (pending_bytes + waiting_bytes <= options.pending_bytes) return;
-  finish(lock);
+  std::vector<Ref<Value>> pending = pending_of_variables();
+  std::erase_if(pending, [](const Ref<Value>& value) { return value->has_failed; });
+  try {
+    evaluate(lock, pointers(pending));
+  } catch (const std::exception&) {
+    compute_each(lock, pending);
+  }
+}
+
+void State::compute_each(Lock& lock, std::span<const Ref<Value>> values) {
+  for (const Ref<Value>& value : values) {
+    try {
+      evaluate(lock, *value);
+    } catch (const std::bad_alloc&) {
+      continue;  // there may be memory the next time
+    } catch (const std::exception&) {
+      value->has_failed = true;
+    }
+  }
 }
 
 void State::finish(Lock& lock) {

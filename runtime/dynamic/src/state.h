@@ -84,6 +84,13 @@ class CommandResults {
 
 class Kept;
 
+/// A command that is about to write over its input.
+struct Overwriting {
+  Ref<Kernel> kernel = {};
+  BoundCall* call = nullptr;  ///< the kernel's
+  Ref<Value> made = {};       ///< the value that it computes; null: it must not write there
+};
+
 struct State {
   State(Context& with, const DynamicOptions& of);
   ~State();
@@ -123,7 +130,8 @@ struct State {
     if (step_count >= steps_to_look_at) forget_unasked();
   }
   static State& of(const DynamicGraph& graph) { return *graph.state_; }
-  void assign(Lock& lock, Handle& handle, const Ref<Value>& value);
+  /// `what` assigns, for messages.
+  void assign(Lock& lock, Handle& handle, const Ref<Value>& value, const char* what);
   /// Returns a constant of one element and no axes on the form's device, of its dtype.
   Ref<Value> scalar(const TensorForm& like, double value);
   Variable view_of(Handle& base, const ViewStep& step);
@@ -166,7 +174,11 @@ struct State {
   void keep_joined(Handle& base, const ViewStep& step);
   Ref<Value> view_or_copy(Value& x, const ViewStep& step, bool is_traced);
   static Handle* last_copy(Handle& handle, const TensorForm& root);
-  void assign_copy(Lock& lock, Handle& handle, Handle& copy, const Ref<Value>& value);
+  void assign_copy(Lock& lock, Handle& handle, Handle& copy, const Ref<Value>& value,
+                   const char* what);
+  Overwriting prepare_over(Handle& handle, const Command& command, std::span<Value* const> inputs,
+                           std::size_t k, bool is_required);
+  void finish_over(const Overwriting& over, std::span<Value* const> inputs, std::size_t k);
   Ref<Value> run_over(Handle& handle, const Command& command, std::span<Value* const> inputs,
                       std::size_t k, bool is_required);
   bool stays_parameter(const Handle& handle) const;
@@ -174,6 +186,12 @@ struct State {
   Ref<Value> with_views(const Handle& handle, const Ref<Value>& value);
   void take_memory(Value& value);
   void run_to(Lock& lock, Handle& handle, const Command& command, std::span<Value* const> inputs);
+
+  // ---- sums of gradients (accumulate.cpp)
+
+  struct Sum;
+  void prepare_sum(Lock& lock, Sum& sum);
+  void add_to(Lock& lock, std::span<Handle* const> handles, std::span<const Ref<Value>> terms);
 
   // ---- steps (record.cpp)
 
@@ -196,7 +214,7 @@ struct State {
   Results make_values(std::span<const SharedForm> forms, std::span<const Tensor> tensors,
                       bool is_traced);
   void hide(Step& step, std::span<const Ref<Value>> outputs);
-  void set_tensor(Value& value, const Tensor& tensor);
+  void set_tensor(Value& value, std::unique_ptr<Tensor> tensor) noexcept;
   /// Returns the mask of the inputs that gradients may be asked for.
   TensorMask wanted_of(std::span<Value* const> inputs) const;
   /// Makes the values stay that the step's gradient reads.
@@ -207,6 +225,8 @@ struct State {
   bool defers(std::span<Value* const> inputs) const;
   void limit_pending(Lock& lock);
   void finish(Lock& lock);
+  /// Computes those of the values of which nothing fails.
+  void compute_each(Lock& lock, std::span<const Ref<Value>> values);
 
   // ---- what is pending or was dropped (evaluate.cpp, wait.cpp)
 
@@ -281,6 +301,7 @@ std::string text_of(const Step& step);
 class Kept {
  public:
   Kept(State& state, std::span<Value* const> values) : state_(state) {
+    values_.reserve(values.size());  // behind a failure nothing would end what it keeps
     for (Value* value : values) {
       if (value == nullptr) continue;
       values_.emplace_back(value);

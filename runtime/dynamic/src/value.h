@@ -75,6 +75,7 @@ struct Value {
   bool is_memo_result = false;
   bool is_own_memory = false;  ///< its tensor was made for its form
   bool is_dropped = false;     ///< gradients compute it again, although it is still pending
+  bool has_failed = false;     ///< it stays pending until somebody looks at it
   std::uint32_t pins = 0;      ///< the reads that need its elements: by gradients and pending steps
   std::uint32_t held = 0;      ///< those of the pins that end soon: its memory must not go before
   std::uint32_t pending_reads = 0;  ///< those of the pins that pending steps have

@@ -185,6 +185,8 @@ std::size_t State::pin_count(const Step& step, std::size_t input) const {
 }
 
 void State::pin_reads(Step& step, const GradientReads& reads) {
+  // This comes first: a step that has pinned an output has room for all as its own.
+  if (reads.outputs != 0 && step.outputs.size() > 1) step.hidden.reserve(step.outputs.size());
   step.pins_rest = step.inputs.size() > kMaxMasked;
   step.pinned_inputs = reads.inputs & first_masked(step.inputs.size());
   for (std::size_t k = 0; k < step.inputs.size(); ++k)
@@ -195,7 +197,6 @@ void State::pin_reads(Step& step, const GradientReads& reads) {
     step.pinned_outputs |= mask_bit(k);
     pin(*step.outputs[k]);
   }
-  if (step.pinned_outputs != 0 && step.outputs.size() > 1) step.hidden.reserve(step.outputs.size());
 }
 
 void State::drop_memory_if_unneeded(Value& value) noexcept {

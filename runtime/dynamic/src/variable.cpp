@@ -126,7 +126,7 @@ void Variable::assign(const Variable& value) {
   trace::State& state = this->state("assign");
   Lock lock(state.mutex);
   const Ref<Value> given(state.operand(&value, "assign"));
-  state.assign(lock, *handle_, given);
+  state.assign(lock, *handle_, given, "assign");
 }
 
 void Variable::set(const Tensor& value) {
@@ -152,6 +152,12 @@ class Operators {
     Value* const inputs[] = {state.operand(&x, op), state.operand(&y, op)};
     return state.give(state.run(lock, command_of(op), inputs, std::nullopt)[0]);
   }
+  static Variable unary(const char* op, const Variable& x) {
+    trace::State& state = x.state(op);
+    Lock lock(state.mutex);
+    Value* const inputs[] = {state.operand(&x, op)};
+    return state.give(state.run(lock, command_of(op), inputs, std::nullopt)[0]);
+  }
   /// Returns the number as a constant of x's dtype.
   static Variable scalar_like(const char* op, const Variable& x, double value) {
     trace::State& state = x.state(op);
@@ -175,7 +181,7 @@ Variable operator+(const Variable& x, const Variable& y) { return Operators::bin
 Variable operator-(const Variable& x, const Variable& y) { return Operators::binary("sub", x, y); }
 Variable operator*(const Variable& x, const Variable& y) { return Operators::binary("mul", x, y); }
 Variable operator/(const Variable& x, const Variable& y) { return Operators::binary("div", x, y); }
-Variable operator-(const Variable& x) { return x.graph().run(command_of("neg"), {x}); }
+Variable operator-(const Variable& x) { return Operators::unary("neg", x); }
 Variable operator+(const Variable& x, double y) { return x + Operators::scalar_like("add", x, y); }
 Variable operator-(const Variable& x, double y) { return x - Operators::scalar_like("sub", x, y); }
 Variable operator*(const Variable& x, double y) { return x * Operators::scalar_like("mul", x, y); }

@@ -277,7 +277,8 @@ Handle* State::last_copy(Handle& handle, const TensorForm& root) {
 }
 
 /// Writes to a view of a copy of its base: to its base, what it becomes.
-void State::assign_copy(Lock& lock, Handle& handle, Handle& copy, const Ref<Value>& value) {
+void State::assign_copy(Lock& lock, Handle& handle, Handle& copy, const Ref<Value>& value,
+                        const char* what) {
   Ref<Value> made = value;
   const std::vector<ViewStep> views = views_between(copy, handle);
   Handle& base = *copy.view_of->base;
@@ -290,7 +291,8 @@ void State::assign_copy(Lock& lock, Handle& handle, Handle& copy, const Ref<Valu
                      traces(inputs))[0];
   }
   assign(lock, base,
-         view_or_copy(*made, {ViewKind::reshape, shape}, made->is_traced && !has_no_gradient()));
+         view_or_copy(*made, {ViewKind::reshape, shape}, made->is_traced && !has_no_gradient()),
+         what);
 }
 
 /// Returns the value in a layout that has the views that the variable's old one has, if there are
@@ -302,13 +304,13 @@ Ref<Value> State::with_views(const Handle& handle, const Ref<Value>& value) {
   return convert(*value, kernels.form_of({old.dtype, old.shape, strides, old.device}));
 }
 
-void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
+void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value, const char* what) {
   forget_previous(handle);
   const Value& old = *current(handle);
   if (old.form->form.dtype != value->form->form.dtype ||
       old.form->form.shape != value->form->form.shape)
-    fail("a variable of " + to_string(old.form->form) + " cannot have the value " +
-         to_string(value->form->form));
+    fail(std::string(what) + ": a variable of " + to_string(old.form->form) +
+         " cannot have the value " + to_string(value->form->form));
   if (!handle.view_of) {
     const Ref<Value> before(handle.value);
     set_value(handle, as_written(handle, with_views(handle, value)));
@@ -319,12 +321,13 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
   for (const Handle* view = &handle; view != root; view = view->view_of->base)
     if (element_count(view->value->form->form) >
         element_count(view->view_of->base->value->form->form))
-      fail("a view that repeats elements cannot be written to: " + to_string(old.form->form));
+      fail(std::string(what) +
+           ": a view that repeats elements cannot be written to: " + to_string(old.form->form));
   const std::vector<ViewStep> views = views_between(*root, handle);
   const TensorForm& present = root->value->form->form;
   const AxisList strides = repeats(present) ? packed_strides(*root) : present.strides;
   if (Handle* copy = last_copy(handle, with_strides(present, strides)))
-    return assign_copy(lock, handle, *copy, value);
+    return assign_copy(lock, handle, *copy, value, what);
   // The views' own values share the memory. The value that is written may be one of them.
   Value* const written[] = {value.get()};
   const Kept stays(*this, written);
@@ -345,13 +348,14 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
   set_value(*root, as_written(*root, results[0]));
 }
 
-/// Computes into the memory of the variable's old value, if nothing else needs that; null if not.
-Ref<Value> State::run_over(Handle& handle, const Command& command, std::span<Value* const> inputs,
-                           std::size_t k, bool is_required) {
+/// Makes ready to compute into the memory of the variable's old value, if nothing else needs that;
+/// none if something does.
+Overwriting State::prepare_over(Handle& handle, const Command& command,
+                                std::span<Value* const> inputs, std::size_t k, bool is_required) {
   Value& old = *inputs[k];
   // The op that reads the old value says more than that another reason comes first.
   const auto refuse = [&](const std::string& why) {
-    if (!is_required) return Ref<Value>();
+    if (!is_required) return Overwriting();
     const std::string reader = step_that_reads(*this, old);
     fail(to_string(command) + " cannot write over its input: " + (reader.empty() ? why : reader));
   };
@@ -371,16 +375,29 @@ Ref<Value> State::run_over(Handle& handle, const Command& command, std::span<Val
   const GradientReads* reads = reads_of(*kernel, inputs);
   if (reads != nullptr && is_in(reads->inputs, k))
     return refuse("its own gradient reads the old value");
-  // Nothing may fail behind the call: the old value is gone then.
+  // Nothing may fail behind the call, since the old value is gone then.
   Results results{
       make_value(kernel->outputs[0], *old.tensor, reads != nullptr || stays_parameter(handle))};
   if (reads != nullptr) pin_reads(*make_step(kernel, inputs, results, true, false), *reads);
+  return {kernel, call, results[0]};
+}
+
+void State::finish_over(const Overwriting& over, std::span<Value* const> inputs, std::size_t k) {
+  BoundCall& call = *over.call;
   for (std::size_t n = 0; n < inputs.size(); ++n)
-    if (inputs[n] != nullptr) call->bind_input(static_cast<int>(n), inputs[n]->tensor->data());
-  call->bind_output(0, old.tensor->data());
-  call->run();
-  take_memory(old);
-  return results[0];
+    if (inputs[n] != nullptr) call.bind_input(static_cast<int>(n), inputs[n]->tensor->data());
+  call.bind_output(0, inputs[k]->tensor->data());
+  call.run();
+  take_memory(*inputs[k]);
+}
+
+/// Computes into the memory of the variable's old value, if nothing else needs that; null if
+/// something does.
+Ref<Value> State::run_over(Handle& handle, const Command& command, std::span<Value* const> inputs,
+                           std::size_t k, bool is_required) {
+  const Overwriting over = prepare_over(handle, command, inputs, k, is_required);
+  if (over.made) finish_over(over, inputs, k);
+  return over.made;
 }
 
 void State::run_to(Lock& lock, Handle& handle, const Command& command,
@@ -397,7 +414,7 @@ void State::run_to(Lock& lock, Handle& handle, const Command& command,
   }
   const CommandResults results = run(lock, command, inputs, std::nullopt);
   if (!results[0]) fail(to_string(command) + " has no output 0 with these inputs");
-  assign(lock, handle, results[0]);
+  assign(lock, handle, results[0], command.definition().name);
 }
 
 /// The value's elements are another value's now.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <new>
+#include <string>
 #include <vector>
 
 #include "graphs/c_api/c_dynamic.h"
@@ -221,6 +223,43 @@ TEST_P(FailingHeapDynamicC, TracedFunctions) {
       },
       Reals(6, 2));
   EXPECT_EQ(released, made);
+}
+
+/// What is listed after a failure is what is listed without one.
+TEST_P(FailingHeapDynamicC, StatisticsAndMemory) {
+  const auto listed = [](Subject& s) {
+    const mote_kept_memory* memory = nullptr;
+    std::size_t count = 77;
+    try {
+      expect(mote_dynamic_get_memory(s.g, &memory, &count));
+    } catch (const std::bad_alloc&) {
+      EXPECT_EQ(memory, nullptr);
+      EXPECT_EQ(count, 77U);
+      throw;
+    }
+    std::string text;
+    for (std::size_t k = 0; k < count; ++k)
+      text += std::string(memory[k].form) + " " + std::to_string(memory[k].bytes) + ": " +
+              memory[k].reason + "\n";
+    mote_dynamic_statistics statistics = {};
+    statistics.size = sizeof(statistics);
+    expect(mote_dynamic_get_statistics(s.g, &statistics));
+    return text + std::to_string(statistics.steps) + " steps";
+  };
+  std::string last;
+  survive_each_allocation(
+      [&] {  // x and its square have no name, so that no gradient can be asked for
+        Subject s(context, GetParam());
+        s.y = ran(s.g, "tanh", {ran(s.g, "mul", {s.x, s.x})});
+        values_of(s.y);
+        s.x = VariableHandle();
+        last.clear();
+        return s;
+      },
+      [&](Subject& s) { last = listed(s); },
+      [&](Subject&) {
+        EXPECT_EQ(last, "f32[2,3] 24: a variable has it\nf32[3,2] 24: a variable has it\n0 steps");
+      });
 }
 
 TEST_P(FailingHeapDynamicC, StaticFunctions) {

@@ -63,7 +63,7 @@ TEST_P(DynamicAliases, AViewThatRepeatsNothingMayBeWrittenThrough) {
   EXPECT_EQ(elements_of(x), (Numbers{1, 2}));
   Variable rows = x.broadcast_to({3, 2});
   EXPECT_EQ(test::error_of([&] { rows += 1; }),
-            "dynamic graph: a view that repeats elements cannot be written to: f64[3,2]:0,1");
+            "dynamic graph: add: a view that repeats elements cannot be written to: f64[3,2]:0,1");
 }
 
 TEST_P(DynamicAliases, AViewStaysOneWhateverTheLayoutOfWhatIsWritten) {
