@@ -3,9 +3,11 @@
 
     python tests/bench/peers/jax_dynamic.py build/release/bin/mote_dynamic_steps
 
-Prints a Markdown table: medians of rounds, and the median of the ratios of each round. The MLP with
-sizes of 1 costs what a step costs beyond its kernels. It prints {"skipped": ...} where JAX is not
-there. Both sides use one thread.
+Prints three Markdown tables: medians of rounds, and the median of the ratios of each round. The
+first has the steps; networks with sizes of 1 cost what a step costs beyond its kernels. The second
+takes the kernels away, which are the same step compiled as one graph, on either side: what is left
+of the eager step, for each op. The third has one op: a traced addition of one element. MLX is in it
+where it is installed. It prints {"skipped": ...} where JAX is not there. All use one thread.
 """
 
 import os
@@ -27,7 +29,13 @@ except ImportError as error:
     print(f'{{"skipped": "{error}"}}')
     sys.exit(0)
 
+try:
+    import mlx.core as mx
+except ImportError:
+    mx = None
+
 ROUNDS = 15
+ADDS = 1000
 RATE = 0.01
 
 
@@ -52,8 +60,9 @@ def pool(x):
 
 
 def lenet(w, x, labels):
-    h = pool(jnp.maximum(conv(x, w[0], w[1], 2), 0))
-    h = pool(jnp.maximum(conv(h, w[2], w[3], 0), 0)).reshape(32, 400)
+    pad = 2 if x.shape[2] == 28 else 0
+    h = pool(jnp.maximum(conv(x, w[0], w[1], pad), 0))
+    h = pool(jnp.maximum(conv(h, w[2], w[3], 0), 0)).reshape(x.shape[0], -1)
     h = jnp.maximum(h @ w[4] + w[5], 0)
     h = jnp.maximum(h @ w[6] + w[7], 0)
     return loss_of(h @ w[8] + w[9], labels)
@@ -61,10 +70,40 @@ def lenet(w, x, labels):
 
 NETWORKS = {
     "mlp_of_1": (mlp, [(1, 1), (1,), (1, 1), (1,)], (1, 1), 1),
+    "lenet_of_1": (lenet, [(1, 1, 1, 1), (1,)] * 2 + [(1, 1), (1,)] * 3, (1, 1, 4, 4), 1),
     "mlp": (mlp, [(2, 64), (64,), (64, 3), (3,)], (300, 2), 3),
     "lenet": (lenet, [(6, 1, 5, 5), (6,), (16, 6, 5, 5), (16,), (400, 120), (120,), (120, 84), (84,),
                       (84, 10), (10,)], (32, 1, 28, 28), 10),
 }
+
+
+def count_ops(jaxpr):
+    """The primitives, with those of functions that are called."""
+    count = 0
+    for equation in jaxpr.eqns:
+        inner = [p for p in equation.params.values() if hasattr(p, "jaxpr") or hasattr(p, "eqns")]
+        count += sum(count_ops(getattr(p, "jaxpr", p)) for p in inner) if inner else 1
+    return count
+
+
+def jax_add():
+    """Seconds of an addition of one element on JAX's arrays, in a chain of them."""
+    x, by = jnp.ones(1), jnp.full(1, 0.5)
+    start = time.perf_counter()
+    for _ in range(ADDS):
+        x = x + by
+    x.block_until_ready()
+    return (time.perf_counter() - start) / ADDS
+
+
+def mlx_add():
+    """The same on MLX's arrays, which are computed when the chain has ended."""
+    x, by = mx.ones(1), mx.full(1, 0.5)
+    start = time.perf_counter()
+    for _ in range(ADDS):
+        x = x + by
+    mx.eval(x)
+    return (time.perf_counter() - start) / ADDS
 
 
 class Training:
@@ -81,6 +120,7 @@ class Training:
             gradients = jax.grad(function)(w, x, labels)
             return [a - RATE * g for a, g in zip(w, gradients)]
 
+        self.ops = count_ops(jax.make_jaxpr(step)(self.w, self.x, self.labels).jaxpr)
         self.run = jax.jit(step) if compiled else step
         for _ in range(3):
             self.step()
@@ -94,26 +134,51 @@ class Training:
 def main():
     mote = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def ask(name, mode, count):
-        mote.stdin.write(f"{name} {mode} {count}\n")
+    def ask(*words):
+        mote.stdin.write(" ".join(map(str, words)) + "\n")
         mote.stdin.flush()
         return float(mote.stdout.readline())
+
+    def median(numbers):
+        return statistics.median(numbers)
 
     print("| network | mote eager µs | mote deferred µs | JAX compiled µs | JAX op by op µs "
           "| deferred / JAX compiled | eager / JAX op by op |")
     print("|---|---|---|---|---|---|---|")
+    beyond = []
     for name in NETWORKS:
         compiled, eager = Training(name, True), Training(name, False)
         rounds = []
         for _ in range(ROUNDS):
             rounds.append((ask(name, "eager", 30), ask(name, "deferred", 30),
-                           statistics.median(compiled.step() for _ in range(30)),
-                           statistics.median(eager.step() for _ in range(2))))
-        medians = [statistics.median(column) * 1e6 for column in zip(*rounds)]
-        deferred = statistics.median(r[1] / r[2] for r in rounds)
-        at_once = statistics.median(r[0] / r[3] for r in rounds)
+                           median(compiled.step() for _ in range(30)),
+                           median(eager.step() for _ in range(2)), ask(name, "static", 30)))
+        medians = [median(column) * 1e6 for column in zip(*rounds)]
+        deferred = median(r[1] / r[2] for r in rounds)
+        at_once = median(r[0] / r[3] for r in rounds)
         print(f"| {name} | {medians[0]:.1f} | {medians[1]:.1f} | {medians[2]:.1f} | {medians[3]:.0f} "
               f"| {deferred:.2f} | {at_once:.3f} |")
+        nodes, ops = ask(name, "nodes"), eager.ops
+        here = [(r[0] - r[4]) / nodes for r in rounds]
+        there = [(r[3] - r[2]) / ops for r in rounds]
+        beyond.append(f"| {name} | {medians[4]:.1f} | {nodes:.0f} | {median(here) * 1e6:.2f} "
+                      f"| {ops} | {median(there) * 1e6:.1f} "
+                      f"| {median(h / t for h, t in zip(here, there)):.4f} |")
+
+    print("\n| network | mote's kernels µs | mote's nodes | mote eager beyond, µs a node "
+          "| JAX's ops | JAX op by op beyond, µs an op | mote / JAX |")
+    print("|---|---|---|---|---|---|---|")
+    print("\n".join(beyond))
+
+    peers = {"JAX": jax_add} | ({"MLX": mlx_add} if mx else {})
+    rounds = []
+    for _ in range(ROUNDS):
+        rounds.append([ask("adds", "eager", 5)] + [min(add() for _ in range(5)) for add in peers.values()])
+    print("\n| an addition of one element | µs | mote / it |")
+    print("|---|---|---|")
+    for k, who in enumerate(["mote, traced", *peers]):
+        print(f"| {who} | {median(r[k] for r in rounds) * 1e6:.2f} "
+              f"| {median(r[0] / r[k] for r in rounds):.3f} |")
     mote.stdin.close()
 
 
