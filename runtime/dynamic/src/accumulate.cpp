@@ -24,11 +24,13 @@ const Command& add_command() {
 
 Handle* root_of(Handle* handle) { return handle->view_of ? handle->view_of->root : handle; }
 
-/// True if the variable is no view, and the only one of these that has its elements.
-bool is_apart(std::span<Handle* const> handles, Handle* handle) {
-  return !handle->view_of && std::ranges::count_if(handles, [&](Handle* other) {
-                               return other != nullptr && root_of(other) == handle;
-                             }) == 1;
+/// Returns the variables, sorted, that are no views and that these have elements of.
+std::vector<Handle*> roots_of(std::span<Handle* const> handles) {
+  std::vector<Handle*> roots;
+  for (Handle* handle : handles)
+    if (handle != nullptr) roots.push_back(root_of(handle));
+  std::ranges::sort(roots);
+  return roots;
 }
 
 /// Gives variables the values back that they had, unless all has been done.
@@ -80,12 +82,13 @@ void State::prepare_sum(Lock& lock, Sum& sum) {
 /// Adds each term to its variable, of its dtype and shape; null: to none.
 void State::add_to(Lock& lock, std::span<Handle* const> handles,
                    std::span<const Ref<Value>> terms) {
+  const std::vector<Handle*> all = roots_of(handles);
   std::vector<Sum> sums;
   std::vector<std::size_t> in_turn;
   std::vector<Handle*> roots;
   for (std::size_t k = 0; k < handles.size(); ++k) {
     if (handles[k] == nullptr) continue;
-    if (is_apart(handles, handles[k])) {
+    if (!handles[k]->view_of && std::ranges::equal_range(all, handles[k]).size() == 1) {
       sums.push_back({handles[k], {}, terms[k], {}});
     } else {
       in_turn.push_back(k);
