@@ -6,8 +6,9 @@
 Prints three Markdown tables: medians of rounds, and the median of the ratios of each round. The
 first has the steps; networks with sizes of 1 cost what a step costs beyond its kernels. The second
 takes the kernels away, which are the same step compiled as one graph, on either side: what is left
-of the eager step, for each op. The third has one op: a traced addition of one element. MLX is in it
-where it is installed. It prints {"skipped": ...} where JAX is not there. All use one thread.
+of the eager step, for each op. The third has a traced addition of one element, and the MLPs' eager
+steps next to MLX's, where that is installed. It prints {"skipped": ...} where JAX is not there. All
+use one thread.
 """
 
 import os
@@ -106,6 +107,32 @@ def mlx_add():
     return (time.perf_counter() - start) / ADDS
 
 
+def mlx_mlp(w, x, labels):
+    h = mx.maximum(x @ w[0] + w[1], 0)
+    logits = h @ w[2] + w[3]
+    picked = mx.take_along_axis(logits, labels[:, None], axis=-1)[:, 0]
+    return (mx.logsumexp(logits, axis=-1) - picked).mean()
+
+
+class MlxTraining:
+    """An MLP's steps in MLX, which computes what was given at the end of each."""
+
+    def __init__(self, name):
+        _, shapes, points, classes = NETWORKS[name]
+        self.w = [mx.random.normal(s) * 0.1 for s in shapes]
+        self.x, self.labels = mx.random.normal(points), mx.arange(points[0]) % classes
+        self.gradient = mx.grad(mlx_mlp)
+        for _ in range(20):
+            self.step()
+
+    def step(self):
+        start = time.perf_counter()
+        gradients = self.gradient(self.w, self.x, self.labels)
+        self.w = [a - RATE * g for a, g in zip(self.w, gradients)]
+        mx.eval(self.w)
+        return time.perf_counter() - start
+
+
 class Training:
     """One network's steps in JAX, compiled or op by op."""
 
@@ -170,15 +197,22 @@ def main():
     print("|---|---|---|---|---|---|---|")
     print("\n".join(beyond))
 
-    peers = {"JAX": jax_add} | ({"MLX": mlx_add} if mx else {})
-    rounds = []
-    for _ in range(ROUNDS):
-        rounds.append([ask("adds", "eager", 5)] + [min(add() for _ in range(5)) for add in peers.values()])
-    print("\n| an addition of one element | µs | mote / it |")
-    print("|---|---|---|")
-    for k, who in enumerate(["mote, traced", *peers]):
-        print(f"| {who} | {median(r[k] for r in rounds) * 1e6:.2f} "
-              f"| {median(r[0] / r[k] for r in rounds):.3f} |")
+    rows = {"an addition of one element": (lambda: ask("adds", "eager", 5),
+                                           lambda: median(jax_add() for _ in range(5)),
+                                           lambda: median(mlx_add() for _ in range(5)))}
+    for name in ("mlp_of_1", "mlp"):
+        in_jax, in_mlx = Training(name, False), MlxTraining(name) if mx else None
+        rows[name] = (lambda name=name: ask(name, "eager", 30),
+                      lambda t=in_jax: median(t.step() for _ in range(2)),
+                      lambda t=in_mlx: median(t.step() for _ in range(10)))
+    print("\n| eager | mote µs | JAX µs | MLX µs | mote / JAX | mote / MLX |")
+    print("|---|---|---|---|---|---|")
+    for name, (here, jax_s, mlx_s) in rows.items():
+        rounds = [(here(), jax_s(), mlx_s() if mx else float("nan")) for _ in range(ROUNDS)]
+        medians = [median(column) * 1e6 for column in zip(*rounds)]
+        print(f"| {name} | {medians[0]:.2f} | {medians[1]:.2f} | {medians[2]:.2f} "
+              f"| {median(r[0] / r[1] for r in rounds):.3f} "
+              f"| {median(r[0] / r[2] for r in rounds):.3f} |")
     mote.stdin.close()
 
 
