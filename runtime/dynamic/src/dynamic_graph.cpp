@@ -60,15 +60,17 @@ std::vector<Variable> run_all(const Command& command, std::initializer_list<Vari
 }
 
 DynamicGraph::DynamicGraph(Context& context, const DynamicOptions& options)
-    : state_(new trace::State(context, options)) {}
-DynamicGraph::DynamicGraph(trace::State* state) noexcept : state_(state) { state_->retain(); }
+    : state_(new trace::State(context, options)) {
+  ++state_->graph_handles;
+}
+DynamicGraph::DynamicGraph(trace::State* state) noexcept : state_(state) { state_->retain_graph(); }
 DynamicGraph::DynamicGraph(const DynamicGraph& other) noexcept : DynamicGraph(other.state_) {}
 DynamicGraph& DynamicGraph::operator=(const DynamicGraph& other) noexcept {
-  other.state_->retain();
-  std::exchange(state_, other.state_)->release();
+  other.state_->retain_graph();
+  std::exchange(state_, other.state_)->release_graph();
   return *this;
 }
-DynamicGraph::~DynamicGraph() { state_->release(); }
+DynamicGraph::~DynamicGraph() { state_->release_graph(); }
 
 Context& DynamicGraph::context() const { return *state_->context; }
 const DynamicOptions& DynamicGraph::options() const { return state_->options; }

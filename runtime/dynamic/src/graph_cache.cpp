@@ -44,11 +44,18 @@ CachedGraph& GraphCache::add(Structure structure, CachedGraph graph) {
   return entries_.front().graph;
 }
 
-void GraphCache::forget_oldest() noexcept {
-  const auto last = std::prev(entries_.end());
-  auto [begin, end] = by_hash_.equal_range(last->hash);
-  by_hash_.erase(std::find_if(begin, end, [&](const auto& e) { return e.second == last; }));
-  gone_.splice(gone_.end(), entries_, last);
+void GraphCache::forget(Entries::iterator entry) noexcept {
+  auto [begin, end] = by_hash_.equal_range(entry->hash);
+  by_hash_.erase(std::find_if(begin, end, [&](const auto& e) { return e.second == entry; }));
+  gone_.splice(gone_.end(), entries_, entry);
+}
+
+void GraphCache::forget_code() noexcept {
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto next = std::next(entry);
+    if (entry->graph.work->has_functions || !entry->graph.named.empty()) forget(entry);
+    entry = next;
+  }
 }
 
 std::size_t GraphCache::bytes() const noexcept {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <unordered_map>
@@ -58,11 +59,14 @@ class GraphCache {
   void limit_bytes() noexcept;
   std::size_t bytes() const noexcept;
   void clear() noexcept;
+  /// Forgets the graphs that may have code of the caller's.
+  void forget_code() noexcept;
   std::size_t size() const { return entries_.size(); }
   std::size_t made() const { return made_; }
 
  private:
-  void forget_oldest() noexcept;
+  void forget(Entries::iterator entry) noexcept;
+  void forget_oldest() noexcept { forget(std::prev(entries_.end())); }
 
   std::size_t limit_;
   std::size_t limit_bytes_;

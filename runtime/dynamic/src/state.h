@@ -97,6 +97,13 @@ struct State {
 
   void retain() { owners.fetch_add(1, std::memory_order_relaxed); }
   void release(std::uint32_t count = 1) noexcept;
+  void retain_graph() {
+    retain();
+    graph_handles.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// Behind the last DynamicGraph no compiled graph keeps code of the caller's: that may have
+  /// variables of this graph, which would keep it for ever.
+  void release_graph() noexcept;
 
   // ---- variables (variables.cpp)
 
@@ -258,6 +265,7 @@ struct State {
   std::uint64_t new_id() { return ++last_id; }
 
   std::atomic<std::uint32_t> owners{1};
+  std::atomic<std::uint32_t> graph_handles{0};  ///< those of the owners that are DynamicGraphs
   GraphMutex mutex;
   Context* context;
   DynamicOptions options;

@@ -60,6 +60,14 @@ void State::release(std::uint32_t count) noexcept {
   if (count > 0 && owners.fetch_sub(count, std::memory_order_acq_rel) == count) delete this;
 }
 
+void State::release_graph() noexcept {
+  if (graph_handles.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    const Lock lock(mutex);
+    graphs.forget_code();
+  }
+  release();
+}
+
 Ref<Value> State::make_value(SharedForm form, const std::optional<Tensor>& tensor, bool is_traced) {
   // Behind `new Value` nothing may fail: a value that goes is taken out of lists and counts.
   std::unique_ptr<Tensor> memory = tensor ? std::make_unique<Tensor>(*tensor) : nullptr;

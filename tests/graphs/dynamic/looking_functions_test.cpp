@@ -102,6 +102,30 @@ TEST_P(LookingFunctions, InALongChain) {
   EXPECT_EQ(elements_of(g.backward({y}, {x})[0]), (Numbers{1, 1, 1}));
 }
 
+/// A compiled graph that is kept has the functions, these have variables, and these the graph.
+TEST_P(LookingFunctions, GoWithTheGraph) {
+  std::weak_ptr<int> alive;
+  {
+    DynamicGraph own(context, {.deferred = is_deferred()});
+    const Variable v = own.variable(rising({3}, 1)), z = v * 3.0;
+    const auto token = std::make_shared<int>();
+    alive = token;
+    const auto function = std::make_shared<NamedFunction>();
+    function->name = "looks";
+    function->run = [z, token](std::span<const Tensor>, std::span<const Tensor> made) {
+      copy(z.value(), made[0]);
+    };
+    function->gradient = [](SymbolicGraph&, const FunctionCall& call) {
+      return std::vector<TensorSymbol>{call.gradients[0]};
+    };
+    const std::vector<VariableRef> inputs{v};
+    const Variable y = own.call(function, inputs, std::vector<TensorForm>{{DType::f64, {3}}})[0];
+    EXPECT_EQ(elements_of(own.backward({y * v}, {v})[0]), (Numbers{4, 8, 12}));
+    EXPECT_FALSE(alive.expired());
+  }
+  EXPECT_TRUE(alive.expired());
+}
+
 TEST(LookingFunctionsDeferred, AtWhatTheyComputeIsAnError) {
   Context context;
   DynamicGraph g(context, {.deferred = true});
