@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import os
@@ -144,7 +145,7 @@ def check(
     options.warm_up_s = -1 if warm_up is None else warm_up
     options.seed = given_seed
     options.max_failures = max_failures or 0
-    subject.replay = replay_line(check, name_of(fn), forward, given)
+    subject.replay = replay_line(check, _text_of(fn), forward, given)
     options.replay = keep.text(subject.replay)
     return _run(subject, options, keep, worker, given_seed)
 
@@ -211,10 +212,20 @@ def _dtypes(op: Op, dtypes: str | Sequence[str] | None, cases: Sequence[str],
 
 
 def name_of(fn: Callable[..., Any]) -> str:
-    """The function's name for reports, without blanks."""
+    """The function's name for reports, without blanks; of a partial that of its function."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
     name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
     name = name.rpartition("<locals>.")[2]
     return re.sub(r"[^\w.]", "_", name).strip("_") or "function"
+
+
+def _text_of(fn: Callable[..., Any]) -> str:
+    """The function in a replay line: its name, or the call that makes a partial."""
+    if not isinstance(fn, functools.partial):
+        return name_of(fn)
+    given = [*map(repr, fn.args), *(f"{n}={v!r}" for n, v in fn.keywords.items())]
+    return f"functools.partial({', '.join([_text_of(fn.func), *given])})"
 
 
 _UNITS = {"ms": 1e-3, "s": 1, "min": 60, "m": 60, "h": 3600}

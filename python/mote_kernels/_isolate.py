@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
+import functools
 import inspect
 import json
 import os
@@ -74,6 +75,8 @@ class Place:
     script: str
     names: tuple[str, ...]
     line: int = 0  #: where its code begins, if it has any: a name may be that of several functions
+    #: of a functools.partial of it
+    keywords: dict[str, bool | int | float | str | None] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,6 +137,14 @@ def find(names: tuple[str, ...], module: Any, line: int = 0) -> Any:
 
 def place_of(fn: Callable[..., Any]) -> Place | str:
     """Returns where a worker finds the function, or why it cannot."""
+    if isinstance(fn, functools.partial):
+        place = place_of(fn.func)
+        if isinstance(place, str):
+            return place
+        values = fn.keywords.values()
+        if fn.args or any(type(v) not in (bool, int, float, str, type(None)) for v in values):
+            return "it is a partial of more than numbers and texts by name"
+        return dataclasses.replace(place, keywords=place.keywords | fn.keywords)
     module_name = getattr(fn, "__module__", None)
     qualified = getattr(fn, "__qualname__", None)
     if not module_name or not qualified:

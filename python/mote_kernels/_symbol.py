@@ -122,8 +122,8 @@ class Symbol(Indexed):
     # Views have elements of this symbol; they need no memory and no node.
 
     def reshape(self, *shape: int | Sequence[int]) -> "Symbol":
-        """The same elements in another shape."""
-        extents = unpacked(shape)
+        """The same elements in another shape; one extent may be -1, which the others determine."""
+        extents = self._extents(unpacked(shape))
         return self._made("reshape", len(extents), extents)
 
     def permute(self, *order: int | Sequence[int]) -> "Symbol":

@@ -194,8 +194,8 @@ class Variable(Indexed):
         return self._made(lib.mote_variable_broadcast_to, len(extents), extents)
 
     def reshape(self, *shape: int | Sequence[int]) -> "Variable":
-        """The same elements in another shape."""
-        extents = unpacked(shape)
+        """The same elements in another shape; one extent may be -1, which the others determine."""
+        extents = self._extents(unpacked(shape))
         return self._made(lib.mote_variable_reshape, len(extents), extents)
 
     # ---- writes

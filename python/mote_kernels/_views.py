@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import math
 import numbers
-from typing import Any, Iterator
+from typing import Any, Iterator, Sequence
+
+from ._door import Error
 
 
 class Indexed:
@@ -37,6 +40,24 @@ class Indexed:
             else:
                 raise TypeError(f"an index is an integer or a slice, got {type(k).__name__}")
         return view if view is not self else view.reshape(*shape)
+
+    @property
+    def T(self: Any) -> Any:
+        """The view with the axes in reverse order."""
+        return self.permute(*reversed(range(len(self.shape))))
+
+    def _extents(self: Any, extents: Sequence[int]) -> Sequence[int]:
+        """A shape for reshape, in which one -1 stands for the extent that the others leave."""
+        if -1 not in extents:
+            return extents
+        if list(extents).count(-1) > 1:
+            raise Error(f"reshape: expected one -1 at most, got {list(extents)}")
+        others = math.prod(e for e in extents if e != -1)
+        count = math.prod(self.shape)
+        if others <= 0 or count % others != 0:
+            raise Error(f"reshape: expected extents whose product divides the {count} elements of "
+                        f"{list(self.shape)}, got {list(extents)}")
+        return [count // others if e == -1 else e for e in extents]
 
     def __len__(self: Any) -> int:
         if not self.shape:

@@ -7,6 +7,7 @@ Nothing here is for users; mote.check launches it (_isolate.py).
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import os
 import sys
@@ -83,7 +84,7 @@ def _function(place: dict[str, Any]) -> Any:
     if fn is None:
         raise _isolate.Absent(f"{'.'.join(names)} is not in {place['script'] or place['module']} "
                               "when it is imported")
-    return fn
+    return functools.partial(fn, **place["keywords"]) if place["keywords"] else fn
 
 
 def _subject(spec: dict[str, Any]) -> Subject:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from ._testing import parametrized
+
 
 def pytest_addoption(parser: Any) -> None:
     group = parser.getgroup("mote", "kernels checked by mote")
@@ -26,4 +28,5 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> Any:
     module = collector.obj
     if inspect.ismodule(module) and getattr(obj, "__module__", None) != module.__name__:
         return None  # imported from another test file, which has it
-    return list(collector._genfunctions(name, obj))
+    marks = [*getattr(module, "pytestmark", []), *getattr(obj, "pytestmark", [])]
+    return list(collector._genfunctions(name, parametrized(obj, marks)))

@@ -621,6 +621,15 @@ def test_arguments_of_other_kinds_say_what_is_expected():
     assert v.broadcast_to((4, 2, 3)).shape == (4, 2, 3)
 
 
+def test_views_as_numpy_has_them():
+    v = d.Graph().variable(np.arange(6, dtype=np.float32).reshape(2, 3))
+    np.testing.assert_array_equal(v.T.numpy(), [[0, 3], [1, 4], [2, 5]])
+    assert v.reshape(-1).shape == (6,) and v.reshape((3, -1)).shape == (3, 2)
+    for shape in ((4, -1), (-1, 0), (-1, -1)):
+        with pytest.raises(mote.Error, match="reshape"):
+            v.reshape(*shape)
+
+
 def test_seeds_may_be_arrays():
     g = d.Graph()
     v = g.variable(np.float32([1, 2]))

@@ -69,7 +69,8 @@ def test_views_parameters_constants_and_several_outputs():
     x = g.input("x", "f32", (1, 1, 4, 4))
     y, at = g.max_pool2d_with_indices(x, kernel=(2, 2), stride=(2, 2), outputs=2)
     assert y.shape == (1, 1, 2, 2) and at.dtype == "i64"
-    z = y.reshape(4).slice(0, 1, 2) * g.constant(np.float32([10, 100]))
+    assert y.T.shape == (2, 2, 1, 1)
+    z = y.reshape(-1).slice(0, 1, 2) * g.constant(np.float32([10, 100]))
     (got,) = g.compile([z])(x=np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4))
     np.testing.assert_array_equal(got.numpy(), np.float32([70, 1300]))
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions in workers: crashes and hangs are failures, correct functions never hang, Ctrl-C."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -21,6 +22,15 @@ def test_workers_are_the_default_where_the_function_has_a_name():
     assert not mote.check(lambda x: np.maximum(x, 0), "relu", count=3, seed=1).isolated
     with pytest.raises(mote.Error, match="a worker cannot import the function"):
         mote.check(lambda x: x, "relu", count=3, isolate=True)
+
+
+def test_partials_of_numbers_run_in_workers():
+    r = mote.check(functools.partial(isolated.greater, least=0), "relu", count=20, seed=1)
+    assert r.passed and r.isolated
+    r = mote.check(functools.partial(isolated.greater, least=1), "relu", count=20, seed=1, shrink=1)
+    assert not r.passed and "mote.check(functools.partial(greater, least=1), 'relu'" in str(r)
+    r = mote.check(functools.partial(isolated.greater, least=np.int64(0)), "relu", count=3, seed=1)
+    assert r.passed and not r.isolated  # that is no number of Python's
 
 
 def test_a_crash_is_a_failure_with_a_smallest_case():

@@ -101,3 +101,53 @@ def test_a_skip_is_reported_where_the_kernel_is(pytester):
     pytester.makepyfile(test_kernels=skipped)
     result = pytester.runpytest_subprocess("-p", "mote_kernels.pytest_plugin", "-rs", "-k", "softmax")
     result.stdout.fnmatch_lines(["SKIPPED * test_kernels.py:4: later"])
+
+
+PARAMETERS = """
+import numpy as np
+import pytest
+import mote_kernels as mote
+
+@pytest.mark.parametrize("dtypes", ["f32", "f64"])
+@pytest.mark.parametrize("block, least", [(16, 0), (64, 1)])
+@mote.kernel_test("relu", count=10)
+def my_relu(x, block, least):
+    assert block in (16, 64)
+    return np.maximum(x, x.dtype.type(least))
+
+@pytest.mark.parametrize("code", [7])
+@mote.kernel_test("relu", count=3, isolate=True, shrink=1)
+def ends(x, code):
+    __import__("os")._exit(code)
+
+@pytest.mark.parametrize("nonsense", [1])
+@mote.kernel_test("relu", count=10)
+def other(x):
+    return np.maximum(x, 0)
+
+@pytest.mark.parametrize("factor", [1, 2])
+class TestKernels:
+    @mote.kernel_test("relu", count=10)
+    def scaled(self, x, factor):
+        return np.maximum(x, 0) * x.dtype.type(factor)
+
+def test_it_is_still_a_function():
+    assert my_relu(np.float32([-1, 1]), 16, 0).tolist() == [0, 1]
+    assert my_relu(np.float32([-1, 1]), block=16, least=0).tolist() == [0, 1]
+"""
+
+
+def test_parameters_of_a_kernel_and_options_of_the_check_have_many_values(pytester):
+    pytester.makepyfile(test_many=PARAMETERS)
+    result = pytester.runpytest_subprocess("-p", "mote_kernels.pytest_plugin", "-v")
+    result.stdout.fnmatch_lines([
+        "*my_relu?16-0-f32? PASSED*", "*my_relu?16-0-f64? PASSED*", "*my_relu?64-1-f32? FAILED*",
+        "*my_relu?64-1-f64? FAILED*", "*ends?7? FAILED*", "*other?1? FAILED*",
+        "*TestKernels::scaled?1? PASSED*", "*TestKernels::scaled?2? FAILED*"])
+    result.assert_outcomes(passed=4, failed=5)
+    result.stdout.fnmatch_lines([
+        "relu: my_relu: FAILED (*",
+        "  replay: mote.check(functools.partial(my_relu, block=64, least=1), 'relu', cases=*",
+        "  smallest case: relu x=f64*", "  ended the process (exit code 7)*",
+        "other: parametrize: expected a parameter of the function or an option of mote.check, "
+        "got nonsense", "relu: TestKernels.scaled: FAILED (*"])
