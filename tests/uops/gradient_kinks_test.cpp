@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "caught.h"
 #include "gradient_programs.h"
 
 namespace mote {
