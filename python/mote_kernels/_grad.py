@@ -121,15 +121,18 @@ def _taken(op: Op, inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has_right_sum(given: list[Any], bounds: list[Any]) -> bool:
-    """True if all gradients sum up to what the op's own do, as far as rounding allows: equal
-    arguments of a max share its gradient, and none gets what another has.
+    """True if all gradients sum up to what the op's own do: equal arguments of a max share its
+    gradient, and none gets what another has.
+
+    Each value may be off by the width of its interval under the rule that the function follows. The
+    ends of the intervals are rounded to the dtype, so that each may be off by a step.
     """
     total, lower, upper = [], [], []
     for y, *ends in zip(given, *bounds):
         if y is None or not all(np.isfinite(v).all() for v in (y, *_ends(ends))):
             return True
         widened = [(np.nextafter(of.lower, -np.inf), np.nextafter(of.upper, np.inf))
-                   for of in ends]  # the ends were rounded
+                   for of in ends]
         wide = [(np.float64(a), np.float64(b)) for a, b in widened]
         error = functools.reduce(np.maximum, [b - a for a, b in wide])
         total += y.astype(np.float64).ravel().tolist()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import inspect
 import zlib
-from typing import TYPE_CHECKING, Any, Callable, Iterable
+from typing import Any, Callable, Iterable
 
 from ._door import Error
 from ._ops import Op

@@ -9,6 +9,7 @@
 #include "mote/oracle/target.h"
 #include "mote/tool/tool.h"
 #include "mote_python.h"
+#include "text.h"
 
 namespace mote::python {
 namespace {
@@ -78,10 +79,7 @@ extern "C" {
 
 mote_status mote_py_describe(const char* op, char** text) {
   return mote::c::guarded("mote_py_describe", [&] {
-    const std::string all = mote::python::described(&mote::c::given(op, "op"));
-    *text = static_cast<char*>(std::malloc(all.size() + 1));
-    if (*text == nullptr) throw std::bad_alloc();
-    std::memcpy(*text, all.c_str(), all.size() + 1);
+    *text = mote::python::copy_of(mote::python::described(&mote::c::given(op, "op")));
   });
 }
 

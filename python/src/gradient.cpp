@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <sstream>
+#include <string>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "mote/uops/facts.h"
 #include "mote/uops/invert.h"
 #include "mote_python.h"
+#include "text.h"
 
 namespace {
 
@@ -124,13 +124,6 @@ class KeptTies {
   bool all_ = true;
 };
 
-char* copy_of(const std::string& text) {
-  auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
-  if (copy == nullptr) throw std::bad_alloc();
-  std::memcpy(copy, text.c_str(), text.size() + 1);
-  return copy;
-}
-
 AtKinks at_kinks_of(int32_t value) {
   switch (value) {
     case MOTE_PY_USUAL:
@@ -156,7 +149,8 @@ extern "C" mote_status mote_py_gradient(const char* op, const char* without, int
         mote::resolve_without(&mote::c::given(op, "op"), std::nullopt, left_out);
     mote::GradientRequest request;
     request.at_kinks = at_kinks_of(at_kinks);
-    *text = copy_of(mote::to_string(mote::invert(mote::gradient(*of.program, request).program)));
+    *text = mote::python::copy_of(
+        mote::to_string(mote::invert(mote::gradient(*of.program, request).program)));
     *ties_kept = KeptTies(*of.program).all() ? 1 : 0;
   });
 }

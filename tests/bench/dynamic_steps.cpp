@@ -155,6 +155,14 @@ SymbolicGraph symbolic_step(const Network& network) {
   return graph;
 }
 
+/// Returns the seconds that the call takes.
+template <typename Call>
+double seconds_of(const Call& call) {
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 class Training {
  public:
   Training(const Network& network, const std::string& mode)
@@ -166,14 +174,14 @@ class Training {
   }
 
   double step() {
-    const auto start = std::chrono::steady_clock::now();
-    {
-      const Variable loss = network_.loss(w_, x_, labels_);
-      const std::vector<Variable> gradients = g_.backward({&loss, 1}, w_);
-      for (std::size_t k = 0; k < w_.size(); ++k) w_[k] -= kRate * gradients[k];
-    }
-    g_.finish();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return seconds_of([&] {
+      {
+        const Variable loss = network_.loss(w_, x_, labels_);
+        const std::vector<Variable> gradients = g_.backward({&loss, 1}, w_);
+        for (std::size_t k = 0; k < w_.size(); ++k) w_[k] -= kRate * gradients[k];
+      }
+      g_.finish();
+    });
   }
 
  private:
@@ -197,9 +205,7 @@ class StaticTraining {
   }
   std::size_t nodes() const { return step_.report().nodes.size(); }
   double step() {
-    const auto start = std::chrono::steady_clock::now();
-    step_.run();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return seconds_of([&] { step_.run(); });
   }
 
  private:
@@ -212,10 +218,11 @@ class StaticTraining {
 class Additions {
  public:
   double step() {
-    const auto start = std::chrono::steady_clock::now();
-    Variable x = first_;
-    for (int k = 0; k < kCount; ++k) x = x + by_;
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / kCount;
+    return seconds_of([&] {
+             Variable x = first_;
+             for (int k = 0; k < kCount; ++k) x = x + by_;
+           }) /
+           kCount;
   }
 
  private:

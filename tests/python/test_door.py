@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory that crosses the border: DLPack in and out, without copies; the import; the tool."""
 
+import os
 import subprocess
 import sys
 import time
@@ -38,16 +39,19 @@ def test_dlpack_capsules():
     np.testing.assert_array_equal(np.asarray(jax.numpy.from_dlpack(mote.Tensor.over(x * 2))), x * 2)
 
 
-def test_the_import_takes_at_most_a_fifth_of_a_second():
+def test_the_import_takes_at_most_a_fifth_of_a_second(tmp_path):
+    environment = os.environ | {"PYTHONPYCACHEPREFIX": str(tmp_path)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     times = []
-    while len(times) < 30 and min(times, default=1) >= 0.2:  # other work makes some imports longer
+    for _ in range(6):
         code = ("import time, sys; b = time.process_time(); import mote_kernels; "
                 "print(time.process_time() - b, 'numpy' in sys.modules)")
         printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                                 check=True).stdout.split()
+                                 check=True, env=environment).stdout.split()
         times.append(float(printed[0]))
         assert printed[1] == "False"
-    assert min(times) < 0.2, times
+    # The first import writes the bytecode, as pip does when it installs the package.
+    assert min(times[1:]) < 0.2, times
 
 
 def test_three_hundred_cases_a_second():

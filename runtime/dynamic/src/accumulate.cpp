@@ -8,7 +8,7 @@
 
 namespace mote::trace {
 
-/// What is to be added to a variable.
+/// A term that is added to a variable.
 struct State::Sum {
   Handle* handle;
   Ref<Value> old, term;

@@ -225,7 +225,7 @@ TEST_P(FailingHeapDynamicC, TracedFunctions) {
   EXPECT_EQ(released, made);
 }
 
-/// What is listed after a failure is what is listed without one.
+/// After a failure the functions list the same as without one.
 TEST_P(FailingHeapDynamicC, StatisticsAndMemory) {
   const auto listed = [](Subject& s) {
     const mote_kept_memory* memory = nullptr;

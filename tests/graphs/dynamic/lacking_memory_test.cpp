@@ -28,7 +28,7 @@ struct Subject {
     w = g.variable(rising({2, 2}, 1));
     x = g.variable(rising({2, 2}, -1));
   }
-  /// What the graph consists of, and why memory is kept.
+  /// Returns the graph's statistics and the reasons why it keeps memory.
   std::string counts() const {
     const DynamicStatistics now = g.statistics();
     std::string text;

@@ -94,6 +94,19 @@ CompileOptions options_of(const SymbolicGraph& graph,
   return options;
 }
 
+Executable compiled(const SymbolicGraph& graph, const CompileOptions& options, Context& context) {
+  Executable executable = compile(graph, options, context);
+  for (const TensorSymbol bound : options.bound)
+    executable.bind(bound, memory_of_form(graph.form(bound)));
+  return executable;
+}
+
+std::vector<Tensor> outputs_of(const SymbolicGraph& graph, const Executable& executable) {
+  std::vector<Tensor> values;
+  for (const TensorSymbol output : graph.outputs()) values.push_back(executable.output(output));
+  return values;
+}
+
 std::vector<TensorBinding> inputs_of(const SymbolicGraph& forms, const SymbolicGraph& handles,
                                      const GraphData& data) {
   std::vector<TensorBinding> bindings;
@@ -144,19 +157,15 @@ std::optional<std::string> check_parts(const GraphSubject& subject, const Symbol
     if (auto found = race(executable, part)) return "in a part: " + *found;
   }
   ++counts["run in two parts on several streams"];
-  std::vector<Tensor> values;
-  for (const TensorSymbol output : graph.outputs()) values.push_back(executable.output(output));
-  return subject.difference(values);
+  return subject.difference(outputs_of(graph, executable));
 }
 
 std::optional<std::string> check_compiled(const GraphSubject& subject, const SymbolicGraph& graph,
                                           const std::map<std::string, std::string>& settings,
                                           Counts& counts) {
   const CompileOptions options = options_of(graph, settings);
-  Executable executable = compile(graph, options, shared_context());
+  Executable executable = compiled(graph, options, shared_context());
   count_report(executable.report(), options, counts);
-  for (const TensorSymbol bound : options.bound)
-    executable.bind(bound, memory_of_form(graph.form(bound)));
   if (auto found = misplaced(executable.report())) return found;
   if (const std::size_t bytes = executable.report().copied_bytes; bytes > 0)
     return "loops and branches copy " + std::to_string(bytes) + " bytes";
@@ -170,16 +179,14 @@ std::optional<std::string> check_compiled(const GraphSubject& subject, const Sym
   if (auto found = race(executable)) return found;
   if (auto found = lost_value(executable.graph()))
     return *found + "\n" + to_text(executable.report());
-  std::vector<Tensor> values;
-  for (const TensorSymbol output : graph.outputs()) values.push_back(executable.output(output));
-  if (auto found = subject.difference(values)) return found;
+  if (auto found = subject.difference(outputs_of(graph, executable))) return found;
   if (!has_several_streams(executable.report())) return std::nullopt;
   GraphTrace trace;
   executable.graph().trace_to(&trace);
   executable.run();
   executable.graph().trace_to(nullptr);
   if (has_overlapped(trace)) ++counts["run on several streams at once"];
-  if (auto found = subject.difference(values)) return found;
+  if (auto found = subject.difference(outputs_of(graph, executable))) return found;
   return check_parts(subject, graph, executable, counts);
 }
 

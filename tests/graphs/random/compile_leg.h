@@ -28,6 +28,9 @@ std::string setting(const std::map<std::string, std::string>& settings, const st
                     const std::string& otherwise);
 CompileOptions options_of(const SymbolicGraph& graph,
                           const std::map<std::string, std::string>& settings);
+/// Compiles the graph, and binds memory to the outputs that the options name.
+Executable compiled(const SymbolicGraph& graph, const CompileOptions& options, Context& context);
+std::vector<Tensor> outputs_of(const SymbolicGraph& graph, const Executable& executable);
 /// Returns the values of the inputs that `forms` has, for the same symbols of another graph.
 std::vector<TensorBinding> inputs_of(const SymbolicGraph& forms, const SymbolicGraph& handles,
                                      const GraphData& data);

@@ -130,9 +130,7 @@ std::optional<std::string> check_kernels(const GraphSubject& subject,
   const std::string policy = setting(settings, "policy", kNone);
   if (policy != kNone && !add_checkpoint(graph, policy)) return std::nullopt;
   const CompileOptions options = options_of(graph, settings);
-  Executable executable = compile(graph, options, context);
-  for (const TensorSymbol bound : options.bound)
-    executable.bind(bound, Tensor(graph.form(bound).dtype, graph.form(bound).shape));
+  Executable executable = compiled(graph, options, context);
   executable.run(subject.bindings_by_index(graph));
   const std::vector<TensorSymbol> outputs = graph.outputs();
   for (std::size_t k = 0; k < outputs.size(); ++k)

@@ -189,7 +189,7 @@ std::optional<std::string> check_other_shapes(const GraphSubject& subject,
     return std::nullopt;
   }
   Executable& executable = *compiled;
-  // What is planned for the largest shapes: a run with others may need less of it.
+  // The plan is that of the largest shapes. A run with other shapes may need less memory.
   const std::size_t planned = executable.report().arena_bytes;
   if (auto found = differing_output(executable, own, own, data, first)) return found;
   try {

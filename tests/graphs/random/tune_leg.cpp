@@ -47,15 +47,9 @@ std::optional<std::string> check_tuned(const GraphSubject& subject,
   const SymbolicGraph& graph = subject.graph();
   Context context({.workers = 2});  // its own: it knows no times yet
   const CompileOptions options = options_of(graph, settings);
-  Executable executable = compile(graph, options, context);
-  for (const TensorSymbol bound : options.bound)
-    executable.bind(bound, Tensor(graph.form(bound).dtype, graph.form(bound).shape));
+  Executable executable = compiled(graph, options, context);
   executable.run(subject.bindings_by_index(graph));
-  const auto difference = [&] {
-    std::vector<Tensor> values;
-    for (const TensorSymbol output : graph.outputs()) values.push_back(executable.output(output));
-    return subject.difference(values);
-  };
+  const auto difference = [&] { return subject.difference(outputs_of(graph, executable)); };
   if (auto found = difference()) return found;
   const Snapshot before(executable.graph());
   const std::size_t measured = executable.graph().autotune({.rounds = 1, .seconds = 0});

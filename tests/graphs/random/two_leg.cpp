@@ -36,19 +36,6 @@ class Reader {
   std::optional<Executable> executable_;
 };
 
-Executable compiled(const SymbolicGraph& graph, const CompileOptions& options) {
-  Executable executable = compile(graph, options, shared_context());
-  for (const TensorSymbol bound : options.bound)
-    executable.bind(bound, Tensor(graph.form(bound).dtype, graph.form(bound).shape));
-  return executable;
-}
-
-std::vector<Tensor> outputs_of(const SymbolicGraph& graph, const Executable& executable) {
-  std::vector<Tensor> values;
-  for (const TensorSymbol output : graph.outputs()) values.push_back(executable.output(output));
-  return values;
-}
-
 }  // namespace
 
 std::string some_two_leg(Rng& rng) { return "two " + some_compile_settings(rng); }
@@ -59,8 +46,8 @@ std::optional<std::string> check_two(const GraphSubject& subject,
   const SymbolicGraph& graph = subject.graph();
   const CompileOptions options = options_of(graph, settings);
   const GraphData other{subject.data().fill, subject.data().seed + 1};
-  Executable first = compiled(graph, options);
-  Executable second = compiled(graph, options);
+  Executable first = compiled(graph, options, shared_context());
+  Executable second = compiled(graph, options, shared_context());
   first.run(subject.bindings_by_index(graph));
   const std::vector<Tensor> held = outputs_of(graph, first);
   second.run(inputs_of(graph, graph, other));

@@ -231,6 +231,7 @@ SymbolicGraph loops_in_a_row(std::int64_t n, bool are_loops, std::vector<TensorS
   return g;
 }
 
+/// `first`: the inputs of a graph of loops_in_a_row().
 void compile_and_run(const SymbolicGraph& g, const std::vector<TensorSymbol>& first) {
   Context context;
   Executable executable = compile(g, {}, context);
@@ -242,22 +243,16 @@ void compile_and_run(const SymbolicGraph& g, const std::vector<TensorSymbol>& fi
   for (int k = 0; k < 2; ++k) executable.run();
 }
 
-TEST(Scale, LoopsInARowAreCompiledAndRun) {
-  expect_linear(
-      [](std::int64_t n) {
-        std::vector<TensorSymbol> first;
-        compile_and_run(loops_in_a_row(n, true, first), first);
-      },
-      200);
-}
-
-TEST(Scale, BranchesInARowAreCompiledAndRun) {
-  expect_linear(
-      [](std::int64_t n) {
-        std::vector<TensorSymbol> first;
-        compile_and_run(loops_in_a_row(n, false, first), first);
-      },
-      200);
+TEST(Scale, LoopsAndBranchesInARowAreCompiledAndRun) {
+  for (const bool are_loops : {true, false}) {
+    SCOPED_TRACE(are_loops ? "loops" : "branches");
+    expect_linear(
+        [&](std::int64_t n) {
+          std::vector<TensorSymbol> first;
+          compile_and_run(loops_in_a_row(n, are_loops, first), first);
+        },
+        200);
+  }
 }
 
 TEST(Scale, TheGradientOfLoopsInARowIsCompiledAndRun) {

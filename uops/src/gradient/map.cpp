@@ -55,6 +55,11 @@ Uop share_at_tie(AtKinks at_kinks, const Uop& g, const Uop& share) {
   return at_kinks == AtKinks::least ? min(g, 0) : max(g, 0);
 }
 
+Uop share_among(AtKinks at_kinks, const Uop& g, const Uop& count) {
+  const Uop even = g / count;
+  return at_kinks == AtKinks::usual ? even : where(count > 1, share_at_tie(at_kinks, g, even), g);
+}
+
 Terms only(const Uop& value) { return {{value, {}}}; }
 
 Terms abs_terms(const MapSite& at) {

@@ -163,10 +163,7 @@ Terms reduce_terms(const uop::Reduce& r, const Site& s) {
       const Uop hit = eq(x, spread(s.y, x, r.axes));
       // The division counts only where there is a hit: an empty or NaN row has none.
       const Uop hits = sum_over(cast(hit, x.dtype()), r.axes);
-      const Uop g = spread(s.g.value, x, r.axes), count = spread(hits, x, r.axes);
-      t.value = g / count;
-      if (s.at_kinks != AtKinks::usual)
-        t.value = where(count > 1, share_at_tie(s.at_kinks, g, t.value), g);
+      t.value = share_among(s.at_kinks, spread(s.g.value, x, r.axes), spread(hits, x, r.axes));
       t.where.push_back({hit});
       return {t};
     }
@@ -205,8 +202,8 @@ bool passes_gradient(const Uop& node) {
 }
 
 std::vector<Adjoint> gradient_terms(Site s) {
-  // Every rule is linear in g, but for the ends at kinks: a minus sign stays outside until a sum
-  // absorbs it.
+  // Every rule is linear in g, except AtKinks::least and greatest. A minus sign stays outside until
+  // a sum absorbs it.
   const Uop positive = s.at_kinks == AtKinks::usual ? negated(s.g.value) : Uop();
   if (positive) {
     s.g.value = positive;

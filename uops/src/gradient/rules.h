@@ -55,6 +55,8 @@ std::vector<Adjoint> logistic_terms(const Site& site);
 /// Returns what an argument gets of the gradient g where several are equal to a max or min: `share`
 /// by the usual rule.
 Uop share_at_tie(AtKinks at_kinks, const Uop& g, const Uop& share);
+/// Returns what each of `count` elements that are equal to a max or min gets of the gradient g.
+Uop share_among(AtKinks at_kinks, const Uop& g, const Uop& count);
 /// Returns the contributions of a Map node.
 std::vector<Adjoint> map_terms(MapOp op, const Site& site);
 /// Returns true if the node passes a gradient to a real operand.

@@ -43,15 +43,10 @@ Terms scatter_terms(ScatterOp op, const Writes& w, const Site& s) {
       const Uop base_hits = eq(base, s.y), x_hits = eq(x, w.gather(s.y, 0));
       const DType t = x.dtype();
       const Uop hits = w.write(ScatterOp::add, cast(base_hits, t), cast(x_hits, t));
-      const auto share = [&](const Uop& whole, const Uop& count) {
-        const Uop even = whole / count;
-        if (s.at_kinks == AtKinks::usual) return even;
-        return where(count > 1, share_at_tie(s.at_kinks, whole, even), whole);
-      };
       Adjoint to_base = s.g;
-      to_base.value = share(to_base.value, hits);
+      to_base.value = share_among(s.at_kinks, to_base.value, hits);
       to_base.where.push_back({base_hits});
-      return {to_base, {share(w.gather(g, 0), w.gather(hits, 1)), {{x_hits}}}};
+      return {to_base, {share_among(s.at_kinks, w.gather(g, 0), w.gather(hits, 1)), {{x_hits}}}};
     }
     case ScatterOp::set: {
       const Uop mine = iota(position(x.shape()), shape_of(x));

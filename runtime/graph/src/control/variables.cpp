@@ -229,7 +229,7 @@ void refresh_results(Graph::State& state, std::uint32_t node) {
     const auto followers = v.followers.find(root);
     if (followers == v.followers.end()) continue;
     for (const std::uint32_t follower : followers->second) {
-      // What a node gives that has not run yet is chosen when it has.
+      // The result of a node that has not run yet is chosen once the node has run.
       const std::uint32_t by = state.tensors[follower].choice->by;
       if (by != kNone && state.prepared.results[by] == kUnknownResult) continue;
       v.open.push_back(follower);
