@@ -100,7 +100,8 @@ struct Variables {
   std::vector<bool> is_node;  ///< by node
   bool is_stale = true;       ///< memory has changed since the nodes were pointed at it
   std::uint64_t uses = 0;
-  // What follows from a result: empty if clocks or pointers say where some tensors are.
+  // These lists say what follows from a result. They are empty if clocks or pointers say where some
+  // tensors are.
   using Lists = std::map<std::uint32_t, std::vector<std::uint32_t>>;
   bool has_results_alone = false;
   Lists chosen_by;                         ///< by node: the roots that are chosen by it
@@ -241,7 +242,7 @@ void bind_sub_graphs(Graph::State& state);
 void find_variables(Graph::State& state, std::vector<bool> is_root);
 /// Gives variable tensors their memory, and points the nodes at it.
 void refresh(Graph::State& state);
-/// The same once the result of the node is known: only what is chosen by it can have moved.
+/// Does the same once the result of the node is known: only what is chosen by it can have moved.
 void refresh_results(Graph::State& state, std::uint32_t node);
 /// Points a placeholder or a choice, and its views, at memory.
 void point_tensor(Graph::State& state, std::uint32_t root, const TensorRecord& at);
