@@ -59,21 +59,21 @@ bool is_at_most(const SymbolicGraph& graph, const SymbolicGraph& than) {
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
     const SymbolInfo& info = graph.symbols()[k];
     if (info.removed || info.kind != SymbolOrigin::input) continue;
-    const AxisList& most = than.symbols()[k].form->shape;
+    const AxisList& most = than.form(than.find(info.name)).shape;
     for (int axis = 0; axis < most.size(); ++axis)
       if (info.form->shape[axis] > most[axis]) return false;
   }
   return true;
 }
 
-/// Returns the inputs' forms in `forms`, for the same symbols of the graph.
+/// Returns the inputs' forms in `forms`, for the symbols of the graph with the same names: each
+/// graph numbers the symbols of its gradient by itself.
 std::vector<std::pair<TensorSymbol, TensorForm>> input_forms(const SymbolicGraph& graph,
                                                              const SymbolicGraph& forms) {
   std::vector<std::pair<TensorSymbol, TensorForm>> all;
-  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
-    const SymbolInfo& info = forms.symbols()[k];
-    if (!info.removed && info.kind == SymbolOrigin::input) all.emplace_back(graph.at(k), info.form);
-  }
+  for (const SymbolInfo& info : forms.symbols())
+    if (!info.removed && info.kind == SymbolOrigin::input)
+      all.emplace_back(graph.find(info.name), info.form);
   return all;
 }
 
