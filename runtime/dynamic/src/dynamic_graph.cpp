@@ -103,6 +103,7 @@ Variable DynamicGraph::scalar(const Variable& like, double value) {
 Variable DynamicGraph::zeros(const TensorForm& form) {
   const Lock lock(state_->mutex);
   const Tensor value = state_->allocate(*state_->kernels.form_of(form));
+  state_->wait_for_devices();
   fill(value, 0);
   return state_->give(state_->make_value(state_->kernels.form_of(value.form()), value, false));
 }
@@ -293,6 +294,7 @@ void DynamicGraph::trim() {
   state_->scalars.clear();
   state_->kernels.clear();
   state_->pool->trim();
+  for (const auto& queue : state_->queues) queue->trim();
 }
 
 }  // namespace mote

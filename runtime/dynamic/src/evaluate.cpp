@@ -43,8 +43,11 @@ class Evaluation {
     if (!outputs_.empty()) compute(lock);
     for (const View& view : views_) look(view);
     // Nothing fails from here on: a step whose values have memory is done.
-    for (Made& one : made_)
-      if (!one.value->tensor) state_.set_tensor(*one.value, std::move(one.tensor));
+    for (Made& one : made_) {
+      if (one.value->tensor) continue;
+      one.value->on_device = on_device_;
+      state_.set_tensor(*one.value, std::move(one.tensor));
+    }
     state_.computed_again += again_;
     for (Step* step : part_.steps) {
       state_.set_done(*step);
@@ -142,7 +145,8 @@ class Evaluation {
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (kernel.outputs[k]) outputs[k] = &tensors[next++];
     const ValueList& inputs = part_.steps[0]->inputs;
-    state_.call(kernel, std::span<Value* const>(inputs.begin(), inputs.size()), outputs);
+    on_device_ =
+        state_.call(kernel, std::span<Value* const>(inputs.begin(), inputs.size()), outputs);
   }
 
   /// Computes all outputs of the caller's function, which is the only step.
@@ -219,6 +223,7 @@ class Evaluation {
   std::vector<View> views_;             ///< those whose output is needed
   std::vector<std::uint32_t> outputs_;  ///< numbers of values that the graph computes
   std::vector<Made> made_;
+  std::uint64_t on_device_ = 0;        ///< the command of a device that computes them; 0: none
   std::vector<const Tensor*> memory_;  ///< by number: that of `made_`
 };
 

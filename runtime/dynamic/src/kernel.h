@@ -16,6 +16,7 @@
 #include "mote/runtime/bound_call.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/context.h"
+#include "mote/runtime/device.h"
 #include "value.h"
 
 namespace mote::trace {
@@ -40,6 +41,7 @@ struct Kernel {
   std::vector<SharedForm> outputs;  ///< null: left out
   std::shared_ptr<const KernelPlan> plan;
   std::optional<BoundCall> call;
+  std::optional<Device> device;  ///< none: the host, or one that no plug-in offers
   /// Calls whose output 0 is in the memory of that input, as far as they were asked for; none where
   /// the op does not allow it, or the kernel would be another one.
   std::vector<std::pair<std::size_t, std::optional<BoundCall>>> in_place;

@@ -39,6 +39,8 @@ void give_back(void* memory) noexcept {
 
 }  // namespace
 
+std::size_t block_bytes(std::size_t bytes) { return class_bytes(class_of(bytes)); }
+
 void* Pool::take(std::size_t bytes) {
   const std::size_t least = class_of(bytes);
   if (least + 8 >= kClasses) return nullptr;

@@ -45,6 +45,9 @@ class Pool {
   bool has_owner_ = true;
 };
 
+/// Returns the bytes of the smallest block, of the pool's sizes, that has room for that many.
+std::size_t block_bytes(std::size_t bytes);
+
 struct LetGo {
   void operator()(Pool* pool) const { pool->let_go(); }
 };

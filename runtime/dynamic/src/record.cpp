@@ -60,14 +60,17 @@ bool State::defers(std::span<Value* const> inputs) const {
          });
 }
 
-void State::call(Kernel& kernel, std::span<Value* const> inputs,
-                 std::span<const Tensor* const> outputs) {
+std::uint64_t State::call(Kernel& kernel, std::span<Value* const> inputs,
+                          std::span<const Tensor* const> outputs) {
   BoundCall& call = *kernel.call;
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (inputs[k] != nullptr) call.bind_input(static_cast<int>(k), inputs[k]->tensor->data());
   for (std::size_t k = 0; k < outputs.size(); ++k)
     if (outputs[k] != nullptr) call.bind_output(static_cast<int>(k), outputs[k]->data());
+  if (kernel.device) return call_on_device(kernel, call, inputs, outputs);
+  wait_for_devices(inputs);
   call.run();
+  return 0;
 }
 
 /// Makes the values of a command's outputs, and computes them unless they are pending.
@@ -87,7 +90,10 @@ CommandResults State::compute(Kernel& kernel, std::span<Value* const> inputs, bo
                         : make_value_with_memory(form, is_traced && form->is_real);
     if (!is_pending) tensors[k] = &*result->tensor;
   }
-  if (!is_pending) call(kernel, inputs, tensors);
+  if (is_pending) return results;
+  if (const std::uint64_t command = call(kernel, inputs, tensors))
+    for (const Ref<Value>& result : results.all())
+      if (result) result->on_device = command;
   return results;
 }
 
@@ -120,6 +126,7 @@ Ref<Value> State::view(Value& x, const ViewStep& step, bool is_traced) {
   Value* const input = &x;
   const bool is_pending = !tensor;
   Results results{make_value(kernels.form_of(region.form), tensor, is_traced)};
+  results[0]->on_device = x.on_device;
   if (is_traced || is_pending)
     make_step(step, std::span(&input, 1), results, is_traced, is_pending);
   return results[0];
@@ -130,6 +137,7 @@ Ref<Value> State::convert(Value& x, const SharedForm& form) {
   const bool is_pending = defers(std::span(&input, 1));
   const bool is_traced = traces(std::span(&input, 1)) && form->is_real && x.form->is_real;
   std::optional<Tensor> tensor;
+  if (!is_pending) wait_for_devices(std::span(&input, 1));
   if (!is_pending) copy(*x.tensor, tensor.emplace(allocate(*form)));
   Results results{make_value(form, tensor, is_traced)};
   if (is_traced || is_pending)
@@ -197,6 +205,7 @@ std::vector<Tensor> State::allocate(std::span<const SharedForm> forms) {
 /// Calls the function without the lock.
 void State::call_function(Lock& lock, const NamedFunction& function, std::span<Value* const> inputs,
                           std::span<const Tensor> outputs) {
+  wait_for_devices(inputs);
   std::vector<Tensor> given;
   for (const Value* input : inputs) given.push_back(input == nullptr ? Tensor() : *input->tensor);
   const Unlocked unlocked(lock);
@@ -211,6 +220,7 @@ void State::call_function(Lock& lock, const NamedFunction& function, std::span<V
 /// Runs a graph on values with memory, without the lock if it runs the caller's code.
 void State::run_work(Lock& lock, GraphWork& work, std::span<Value* const> inputs,
                      std::span<const Tensor> outputs) {
+  wait_for_devices(inputs);
   std::vector<const Tensor*> given;
   std::vector<std::shared_ptr<TapeStore>> tapes;  // another thread may free what has them
   for (const Value* input : inputs) {
@@ -282,6 +292,8 @@ void State::finish(Lock& lock) {
   const std::vector<Ref<Value>> pending = pending_of_variables();
   const std::vector<Value*> wanted = pointers(pending);
   evaluate(lock, wanted);
+  wait_for_devices();
+  for (const auto& queue : queues) queue->check_all();
 }
 
 }  // namespace mote::trace

@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "device_queue.h"
 #include "graph_cache.h"
 #include "graph_mutex.h"
 #include "kernel.h"
@@ -211,7 +212,9 @@ struct State {
   Ref<Value> view(Value& x, const ViewStep& step, bool is_traced);
   Ref<Value> convert(Value& x, const SharedForm& form);
   /// Computes the outputs, null where one is left out, now. All have memory.
-  void call(Kernel& kernel, std::span<Value* const> inputs, std::span<const Tensor* const> outputs);
+  /// On a device this does not wait: the outputs' values get the number that it returns.
+  std::uint64_t call(Kernel& kernel, std::span<Value* const> inputs,
+                     std::span<const Tensor* const> outputs);
   CommandResults compute(Kernel& kernel, std::span<Value* const> inputs, bool is_traced,
                          bool is_pending);
   void run_work(Lock& lock, GraphWork& work, std::span<Value* const> inputs,
@@ -234,6 +237,25 @@ struct State {
   void finish(Lock& lock);
   /// Computes those of the values of which nothing fails.
   void compute_each(Lock& lock, std::span<const Ref<Value>> values);
+
+  // ---- commands that devices run (devices.cpp)
+
+  DeviceQueue& queue_of(const Device& device);
+  /// Gives the kernel's call to its device. Returns the command's number in the device's queue.
+  std::uint64_t call_on_device(Kernel& kernel, BoundCall& call, std::span<Value* const> inputs,
+                               std::span<const Tensor* const> outputs);
+  /// Waits for all commands. Who uses memory of a device otherwise than by them does that first.
+  void wait_for_devices() noexcept;
+  /// Throws the error of a command that was to compute one of the values, if it is known by now.
+  void check_devices(std::span<Value* const> read);
+  /// Waits, and throws the error of a command that was to compute one of the values.
+  void wait_for_devices(std::span<Value* const> read) {
+    if (queues.empty()) return;
+    wait_for_devices();
+    check_devices(read);
+  }
+  /// Returns whether nothing but a value has the tensor's memory.
+  bool has_one_owner(const Tensor& tensor) const;
 
   // ---- what is pending or was dropped (evaluate.cpp, wait.cpp)
 
@@ -270,6 +292,7 @@ struct State {
   Context* context;
   DynamicOptions options;
   std::unique_ptr<Pool, LetGo> pool;
+  std::vector<std::unique_ptr<DeviceQueue>> queues;  ///< one for each device that was used
   Allocator allocator;
   std::condition_variable_any ran;  ///< steps that ran without the lock are done
   KernelTable kernels;

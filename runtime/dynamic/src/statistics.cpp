@@ -52,6 +52,12 @@ class Reasons {
   std::unordered_map<const void*, std::string> reasons_;
 };
 
+std::size_t free_device_bytes(const State& state) {
+  std::size_t bytes = 0;
+  for (const auto& queue : state.queues) bytes += queue->free_bytes();
+  return bytes;
+}
+
 }  // namespace
 
 std::vector<KeptMemory> State::kept_memory() {
@@ -75,7 +81,7 @@ DynamicStatistics State::statistics() {
                           .values = values,
                           .steps = step_count,
                           .pending_steps = pending_steps,
-                          .free_bytes = pool->free_bytes() + kernels.unused_bytes(),
+                          .free_bytes = pool->free_bytes() + kernels.unused_bytes() + free_device_bytes(*this),
                           .memo_hits = memo.hits(),
                           .compiled_graphs = graphs.size(),
                           .compilations = graphs.made(),

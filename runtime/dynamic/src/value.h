@@ -81,6 +81,7 @@ struct Value {
   std::uint32_t pending_reads = 0;  ///< those of the pins that pending steps have
   bool is_waiting = false;          ///< waiting_bytes are in State::waiting_bytes
   std::uint32_t output = 0;         ///< which one of its step's
+  std::uint64_t on_device = 0;      ///< the command of its device that computes it; 0: none
   std::size_t waiting_bytes = 0;    ///< those that its tensor keeps: of a view, those of the whole
   Value* previous = nullptr;        ///< in the list of all values
   Value* next = nullptr;

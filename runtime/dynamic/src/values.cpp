@@ -128,6 +128,7 @@ void State::give_own_memory(std::span<const Tensor> lent) {
     return std::ranges::any_of(
         lent, [&](const Tensor& other) { return share_bytes(places(other), places(t)); });
   };
+  wait_for_devices();
   for (Value* value = all_values; value != nullptr; value = value->next) {
     if (!value->tensor || !is_lent(*value->tensor)) continue;
     auto own = std::make_unique<Tensor>(allocate(*value->form));
@@ -141,11 +142,9 @@ Tensor State::allocate(const Form& form) {
   if (f.is_on_host() && f.is_row_major()) return Tensor(f.dtype, f.shape, allocator);
   const std::optional<Device> device = Device::of(f.device);
   if (!device && !f.is_on_host()) fail("no plug-in offers the device of " + to_string(f));
-  const auto make = [&](const AxisList& shape) {
-    return device ? Tensor(f.dtype, shape, *device) : Tensor(f.dtype, shape, allocator);
-  };
-  if (f.is_row_major()) return make(f.shape);
-  return Tensor::within(make({f.bytes() / static_cast<std::int64_t>(size_of(f.dtype))}), 0, f);
+  if (device) return queue_of(*device).allocate(f);
+  const std::int64_t elements = f.bytes() / static_cast<std::int64_t>(size_of(f.dtype));
+  return Tensor::within(Tensor(f.dtype, {elements}, allocator), 0, f);
 }
 
 Step* State::make_step(Work work, std::span<Value* const> inputs,

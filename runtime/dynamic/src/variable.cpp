@@ -63,6 +63,7 @@ Tensor Variable::value() const {
   Value* const value = state.current(*handle_);
   const trace::Kept stays(state, std::span(&value, 1));
   state.evaluate(lock, *value);
+  state.wait_for_devices(std::span(&value, 1));
   return *value->tensor;
 }
 
@@ -100,7 +101,9 @@ Variable Variable::detach() const {
   Value* const value = state.current(*handle_);
   const trace::Kept stays(state, std::span(&value, 1));
   state.evaluate(lock, *value);
-  return state.give(state.make_value(value->form, *value->tensor, false));
+  const trace::Ref<Value> detached = state.make_value(value->form, *value->tensor, false);
+  detached->on_device = value->on_device;
+  return state.give(detached);
 }
 
 Variable Variable::view(const ViewStep& step) const {

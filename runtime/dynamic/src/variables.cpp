@@ -117,6 +117,7 @@ Ref<Value> State::scalar(const TensorForm& like, double value) {
   for (const auto& [known, constant] : scalars)
     if (std::bit_cast<std::uint64_t>(known) == bits && constant->form == form) return constant;
   const Tensor tensor = allocate(*form);
+  wait_for_devices();
   fill(tensor, value);
   if (scalars.size() == kKept) scalars.erase(scalars.begin());
   const Ref<Value> made = make_value(form, tensor, false);

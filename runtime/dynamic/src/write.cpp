@@ -21,7 +21,8 @@ namespace {
 /// True if only the variable has the value, and only the value has its memory, which is not the
 /// program's and has a location for each element.
 bool is_alone(const Value& value) {
-  return value.tensor && value.handles == 1 && value.pins == 0 && value.tensor->owners() == 1 &&
+  return value.tensor && value.handles == 1 && value.pins == 0 &&
+         value.state->has_one_owner(*value.tensor) &&
          value.tensor->raw().storage->foreign == nullptr && value.tensor->is_distinct();
 }
 
@@ -337,6 +338,7 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value, const ch
   Value* const inputs[] = {&whole, value.get()};
   const bool is_traced = traces(inputs);
   if (!is_traced && !defers(inputs) && is_alone(whole)) {
+    wait_for_devices(inputs);
     Tensor part = *whole.tensor;
     for (const ViewStep& view : views) part = apply(view, part);
     copy(*value->tensor, part);
@@ -387,7 +389,13 @@ void State::finish_over(const Overwriting& over, std::span<Value* const> inputs,
   for (std::size_t n = 0; n < inputs.size(); ++n)
     if (inputs[n] != nullptr) call.bind_input(static_cast<int>(n), inputs[n]->tensor->data());
   call.bind_output(0, inputs[k]->tensor->data());
-  call.run();
+  if (over.kernel->device) {
+    const Tensor* const output = inputs[k]->tensor.get();
+    over.made->on_device = call_on_device(*over.kernel, call, inputs, std::span(&output, 1));
+  } else {
+    wait_for_devices(inputs);
+    call.run();
+  }
   take_memory(*inputs[k]);
 }
 

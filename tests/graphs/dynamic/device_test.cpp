@@ -3,6 +3,8 @@
 // gradients of what was computed there are there.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "graphs/compile/numbered.h"
 #include "graphs/dynamic/modes.h"
 #include "graphs/symbolic/error_of.h"
@@ -60,6 +62,113 @@ TEST_P(OnLateDevice, NothingOfTheDeviceStays) {
     (void)own.convert(own.backward({far + far}, {far})[0], here).value();
   }
   EXPECT_EQ(test::live_in_the_end(live), live);
+}
+
+/// Eager commands on a device whose tasks wait until they are let go.
+struct EagerOnLateDevice : OnLateDevice {
+  Tensor far_numbers(int seed) const {
+    const Tensor x(DType::f32, {64}, Device::find("late"));
+    copy(numbered(here, seed), x);
+    return x;
+  }
+  Tensor near(const Variable& x) { return g.convert(x, here).value(); }
+};
+INSTANTIATE_TEST_SUITE_P(Eager, EagerOnLateDevice, testing::Values(false), test::mode_name);
+
+TEST_P(EagerOnLateDevice, CommandsAreGivenToTheDeviceWithoutAWait) {
+  const Variable x = g.constant(far_numbers(1));
+  test::Held held;
+  Variable y = x;
+  for (int k = 0; k < 100; ++k) y = g.run("neg", {y});  // this would never end if one waited
+  const Variable z = y + x;
+  held.open();
+  EXPECT_EQ(bits(near(y)), bits(numbered(here, 1)));
+  EXPECT_EQ(near(z).real_at({5}), 2 * numbered(here, 1).real_at({5}));
+}
+
+TEST_P(EagerOnLateDevice, MemoryThatNothingNeedsIsTakenAgainInTheDevicesOrder) {
+  const test::Delayed delayed(7);
+  const Variable x = g.constant(far_numbers(1));
+  const int live = LateDevice::get().live();
+  Variable sum = x + x;
+  for (int k = 2; k < 200; ++k) sum = sum + x;
+  EXPECT_EQ(near(sum).real_at({5}), 200 * numbered(here, 1).real_at({5}));
+  g.finish();
+  // Two blocks for the sums, which take turns, the stream and its workspace.
+  EXPECT_LE(test::live_in_the_end(live + 4), live + 4);
+}
+
+TEST_P(EagerOnLateDevice, MemoryOfTheProgramStaysUntilTheDeviceHasReadIt) {
+  test::Held held;
+  std::optional<Variable> x(g.constant([] {
+    // Nothing is copied there: that would wait for the device.
+    return Tensor(DType::f32, {64}, Device::find("late"));
+  }()));
+  const Variable y = g.run("neg", {*x});
+  x.reset();
+  held.open();
+  EXPECT_EQ(test::error_of([&] { (void)y.value(); }), "");
+}
+
+TEST_P(EagerOnLateDevice, AnUpdateComesBehindWhatReadsTheOldValue) {
+  const Variable step = g.constant(far_numbers(2));
+  Variable w = g.run("neg", {g.constant(far_numbers(1))});
+  g.finish();
+  test::Held held;
+  const Variable before = g.run("neg", {w});
+  w += step;
+  w += step;
+  held.open();
+  EXPECT_EQ(bits(near(before)), bits(numbered(here, 1)));
+  for (std::int64_t k = 0; k < 64; ++k)
+    EXPECT_EQ(near(w).real_at({k}),
+              2 * numbered(here, 2).real_at({k}) - numbered(here, 1).real_at({k}));
+}
+
+TEST_P(EagerOnLateDevice, AFailureIsTheErrorOfWhoLooksAtWhatItWasToCompute) {
+  const Variable x = g.constant(far_numbers(1));
+  const Variable good = g.run("neg", {x});
+  g.finish();
+  std::optional<test::Held> held(std::in_place);
+  const Variable bad = g.run("neg", {x});
+  const Variable from_bad = bad + x;
+  LateDevice::get().fail(0);
+  held.reset();
+  for (int k = 0; k < 2; ++k) {
+    const std::string error = test::error_of([&] { (void)bad.value(); });
+    EXPECT_NE(error.find("neg"), std::string::npos) << error;
+    EXPECT_NE(error.find("the task fails"), std::string::npos) << error;
+    EXPECT_NE(test::error_of([&] { (void)from_bad.value(); }), "");
+    EXPECT_NE(test::error_of([&] { (void)(bad + bad).value(); }), "");
+    EXPECT_NE(test::error_of([&] { (void)bad.reshape({8, 8}).value(); }), "");
+    EXPECT_NE(test::error_of([&] { (void)bad.detach().value(); }), "");
+  }
+  EXPECT_EQ(bits(near(g.run("neg", {good}))), bits(numbered(here, 1)));
+  EXPECT_EQ(test::error_of([&] { g.finish(); }), "");  // it was thrown already
+}
+
+TEST_P(EagerOnLateDevice, FinishThrowsAFailureThatNobodyHasSeen) {
+  const Variable x = g.constant(far_numbers(1));
+  std::optional<test::Held> held(std::in_place);
+  const Variable bad = g.run("neg", {x});
+  LateDevice::get().fail(0);
+  held.reset();
+  EXPECT_NE(test::error_of([&] { g.finish(); }), "");
+  EXPECT_EQ(test::error_of([&] { g.finish(); }), "");
+}
+
+TEST_P(EagerOnLateDevice, TrimGivesTheDevicesMemoryBack) {
+  const int live = LateDevice::get().live();
+  {
+    const Variable x = g.constant(far_numbers(1));
+    Variable y = x + x;
+    for (int k = 0; k < 20; ++k) y = y + x;
+    (void)near(y);
+  }
+  EXPECT_GT(g.statistics().free_bytes, 0U);
+  g.trim();
+  EXPECT_EQ(g.statistics().free_bytes, 0U);
+  EXPECT_LE(test::live_in_the_end(live + 2), live + 2);  // the stream and its workspace
 }
 
 }  // namespace

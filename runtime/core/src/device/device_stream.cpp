@@ -87,6 +87,11 @@ bool DeviceStream::is_idle() const {
   }
 }
 
+std::size_t DeviceStream::issued_count() const {
+  const std::lock_guard lock(mutex_);
+  return issued_.size();
+}
+
 void DeviceStream::synchronize() {
   const std::shared_ptr<const DeviceEvent> last = latest();
   if (last == nullptr) return;

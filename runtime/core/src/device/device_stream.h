@@ -62,6 +62,8 @@ class DeviceStream {
   /// Returns the event after the work that was issued last; null if nothing is under way.
   std::shared_ptr<const DeviceEvent> latest() const;
   bool is_idle() const;
+  /// Returns the number of issued works that may not be done.
+  std::size_t issued_count() const;
   /// Throws the error of the issued work, with its descriptions.
   void synchronize();
 
