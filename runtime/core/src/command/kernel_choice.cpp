@@ -108,6 +108,14 @@ void ask_all(Choice& choice, const Command& command, const CallTensors& tensors,
   }
 }
 
+bool are_on_one_device(const CallTensors& tensors) {
+  return std::ranges::all_of(tensors.operands, [&](const CallOperand& operand) {
+    const DLDevice& first = tensors.operands[0].tensor->device;
+    const DLDevice& device = operand.tensor->device;
+    return device.device_type == first.device_type && device.device_id == first.device_id;
+  });
+}
+
 }  // namespace
 
 std::span<std::byte> aligned(std::span<std::byte> workspace) {
@@ -129,6 +137,11 @@ ChosenKernel choose_kernel(const Command& command, const CallTensors& tensors, K
   Choice choice(call, tensors, options);
   ask_all(choice, command, tensors, options);
   if (choice.chosen.kernel != nullptr) return choice.chosen;
+  if (!are_on_one_device(tensors))
+    fail_call(command, MOTE_UNSUPPORTED,
+              ("no kernel takes tensors of several devices; they must be copied to one" +
+               describe_call(command, tensors))
+                  .c_str());
   if (choice.reason.front() != '\0') fail_call(command, choice.status, choice.reason.data());
   // None of the op's generated kernels has this dtype or choice of inputs.
   fail_call(

@@ -198,7 +198,8 @@ class DynamicGraph {
   /// True if a gradient of y with respect to x can be other than zeros.
   bool has_effect(const Variable& x, const Variable& y) const;
 
-  /// Computes everything pending that a variable has.
+  /// Computes everything pending that a variable has, and waits for what devices were given. Throws
+  /// StatusError for a command that failed on a device if nobody has seen that yet.
   void finish();
   DynamicStatistics statistics() const;
   /// Returns all memory that values and tapes have, the latest value first, each once, with the
