@@ -360,7 +360,7 @@ TEST(Run, IllegalCallsAreRefusedBeforeDataIsTouched) {
       {"add", {&x, &narrow}, {&y}, MOTE_INVALID, "add: dtypes of a and b differ"},
       {"relu", {&empty}, {&y}, MOTE_INVALID, "relu: x has no data"},
       {"relu", {&x}, {&empty}, MOTE_INVALID, "relu: y has no data"},
-      {"relu", {&x}, {&away}, MOTE_UNSUPPORTED, "relu: y is not in the host's memory"},
+      {"relu", {&x}, {&away}, MOTE_UNSUPPORTED, "relu: no kernel takes tensors of several devices"},
       {"isnan", {&x}, {&y}, MOTE_INVALID, "isnan: y must be bool, got f32[2,3,4]"},
       {"softmax", {&text}, {&y}, MOTE_INVALID, "softmax: dtypes of x and y differ"},
       {"softmax", {&x}, {&wrong}, MOTE_INVALID, "softmax: axis 2 of y must be C"},

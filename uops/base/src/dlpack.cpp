@@ -72,7 +72,11 @@ std::string describe(const DLTensor& tensor) {
   text += "[";
   for (int axis = 0; axis < tensor.ndim; ++axis)
     text += (axis > 0 ? "," : "") + std::to_string(tensor.shape[axis]);
-  return text + "]";
+  text += "]";
+  const DLDevice& on = tensor.device;
+  if (on.device_type == kDLCPU && on.device_id == 0) return text;
+  return text + "@" + std::to_string(static_cast<int>(on.device_type)) + ":" +
+         std::to_string(on.device_id);
 }
 
 }  // namespace mote

@@ -117,7 +117,7 @@ class Tensor {
 
 static_assert(std::is_standard_layout_v<Tensor> && sizeof(Tensor) == sizeof(mote_tensor));
 
-std::string describe(const Tensor& tensor);  ///< "f32[2,3]"
+std::string describe(const Tensor& tensor);  ///< "f32[2,3]", "f32[2,3]@2:0" on a device
 
 /// Returns the number of bytes from the start of the lowest element to the end of the highest; 0 if
 /// there is none. Throws StatusError for a negative extent and if anything overflows 64-bit signed

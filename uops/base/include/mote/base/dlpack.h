@@ -33,7 +33,8 @@ std::int64_t element_count(const DLTensor& tensor);
 std::span<std::byte> memory_of(const DLTensor& tensor);
 
 /// Returns "f32[1,4,4,5]", or "f32[]" for a scalar; an element type that mote does not have is
-/// written as "dlpack(code,bits,lanes)".
+/// written as "dlpack(code,bits,lanes)". A tensor that is not in the host's memory has its DLPack
+/// device behind it: "f32[64]@2:0".
 std::string describe(const DLTensor& tensor);
 
 }  // namespace mote
