@@ -89,7 +89,7 @@ void TapeStore::mark(double token, std::int64_t slots, std::int64_t end, std::in
                                                            static_cast<std::uint64_t>(left)))};
   if (call != way.next) return;
   Values& marked = list.marks[call];
-  for (const Tensor& value : values) marked.tensors.push_back(kept(value, false));
+  keep(marked, values, {}, false);
 }
 
 }  // namespace mote

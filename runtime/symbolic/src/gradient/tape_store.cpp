@@ -159,6 +159,7 @@ std::shared_ptr<TapeStore> TapeStore::other(double token) const {
 namespace {
 
 constexpr std::int64_t kBlockBytes = 32768;
+constexpr std::size_t kRoom = 64;  ///< tensors
 
 }  // namespace
 
@@ -176,9 +177,24 @@ Tensor TapeStore::in_block(const Tensor& value, std::int64_t bytes) {
   return own;
 }
 
+void TapeStore::make_room(Values& values, std::size_t count, bool in_blocks) {
+  if (!in_blocks || count > kRoom / 4) {
+    values.room = std::make_shared<Tensor[]>(count);
+    values.tensors = {values.room.get(), count};
+    return;
+  }
+  if (room_ == nullptr || room_used_ + count > kRoom) {
+    room_ = std::make_shared<Tensor[]>(kRoom);
+    room_used_ = 0;
+  }
+  values.room = room_;
+  values.tensors = {room_.get() + room_used_, count};
+  room_used_ += count;
+}
+
 /// Values that are freed in the order in which they come, or the other way round, may share blocks:
 /// the memory of a block goes with the last of them.
-Tensor TapeStore::kept(const Tensor& value, bool in_blocks) {
+Tensor TapeStore::copy_of(const Tensor& value, bool in_blocks) {
   const std::int64_t bytes = plain_bytes(value.dl());
   Tensor own = bytes < 0 ? clone(value)
                : in_blocks && bytes > 0 && bytes <= kBlockBytes / 4
@@ -191,12 +207,14 @@ Tensor TapeStore::kept(const Tensor& value, bool in_blocks) {
 }
 
 void TapeStore::free(Values& values) {
-  for (const Tensor& tensor : values.tensors) {
+  for (Tensor& tensor : values.tensors) {
     if (tensor.data() == nullptr) continue;
     bytes_ -= bytes_of(tensor);
     count_bytes(-bytes_of(tensor));
+    tensor = Tensor();
   }
-  values.tensors.clear();
+  values.tensors = {};
+  values.room.reset();
 }
 
 void TapeStore::free_pushed(Entry& entry) {
@@ -261,12 +279,11 @@ TapeStore::List& TapeStore::list_to_grow(double& token, bool has_calls) {
   return list;
 }
 
-void TapeStore::push(Entry& entry, std::span<const Tensor> values,
+void TapeStore::keep(Values& kept, std::span<const Tensor> values,
                      const std::vector<bool>& are_kept, bool in_blocks) {
-  std::vector<Tensor>& tensors = entry.pushed.emplace().tensors;
-  tensors.reserve(values.size());
+  make_room(kept, values.size(), in_blocks);
   for (std::size_t k = 0; k < values.size(); ++k)
-    tensors.push_back(are_kept.empty() || are_kept[k] ? kept(values[k], in_blocks) : Tensor());
+    if (are_kept.empty() || are_kept[k]) kept.tensors[k] = copy_of(values[k], in_blocks);
 }
 
 double TapeStore::push(double token, std::span<const Tensor> values,
@@ -274,7 +291,7 @@ double TapeStore::push(double token, std::span<const Tensor> values,
   const std::lock_guard lock(mutex_);
   List& list = list_to_grow(token, false);
   Entry entry;
-  push(entry, values, are_kept, true);
+  keep(entry.pushed.emplace(), values, are_kept, true);
   list.entries.push_back(std::move(entry));
   ++list.count;
   return token;
@@ -291,7 +308,7 @@ double TapeStore::keep(double token, std::int64_t checkpoints, std::span<const T
     if (call % list.stride != 0) return token;
   }
   Entry entry;
-  push(entry, values, {}, false);
+  keep(entry.pushed.emplace(), values, {}, false);
   list.entries.push_back(std::move(entry));
   list.calls.push_back(call);
   return token;
@@ -387,10 +404,15 @@ void TapeStore::add(double token, std::int64_t position, const std::string& path
   Entry& entry = of ? of_others_[{token, position}] : entry_at(token, position, path);
   Values& of_path = values_at(entry, path);
   for (std::size_t k = 0; k < terms.size(); ++k) {
-    if (of_path.tensors.size() <= values[k]) of_path.tensors.resize(values[k] + 1);
+    if (of_path.tensors.size() <= values[k]) {
+      Values longer{.reads = of_path.reads};
+      make_room(longer, values[k] + 1, false);
+      std::ranges::copy(of_path.tensors, longer.tensors.begin());
+      of_path = std::move(longer);
+    }
     Tensor& total = of_path.tensors[values[k]];
     if (total.data() == nullptr)
-      total = kept(terms[k], false);
+      total = copy_of(terms[k], false);
     else
       run(sum, {&total, &terms[k]}, {&total});
   }

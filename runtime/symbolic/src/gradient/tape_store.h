@@ -30,8 +30,8 @@ class TapeStore {
   static std::shared_ptr<TapeStore> held();
 
   /// Adds an entry to the list of a token, to a new one for 0. Returns the list's token.
-  /// Values that are not to be kept leave their numbers: get() gives 0 for them. `are_kept` is empty
-  /// if all are.
+  /// Values that are not to be kept leave their numbers: get() gives 0 for them. `are_kept` is
+  /// empty if all are.
   double push(double token, std::span<const Tensor> values, const std::vector<bool>& are_kept);
   /// Likewise, but the list has at most that number of entries, evenly spread, or about the square
   /// root of the calls (kKeepSquareRoot); the values of other calls are freed, or are never kept.
@@ -70,7 +70,8 @@ class TapeStore {
  private:
   /// The values under one path.
   struct Values {
-    std::vector<Tensor> tensors;  ///< those that are there have data
+    std::span<Tensor> tensors = {};            ///< those that are there have data
+    std::shared_ptr<Tensor[]> room = nullptr;  ///< what they lie in, maybe with those of others
     int reads = 0;
   };
   struct Entry {
@@ -111,11 +112,13 @@ class TapeStore {
   List& list_to_grow(double& token, bool has_calls);
   List& list_at(double token);
   Entry& entry_at(double token, std::int64_t position, const std::string& path);
-  /// Makes the values those of the entry.
-  void push(Entry& entry, std::span<const Tensor> values, const std::vector<bool>& are_kept,
+  /// Keeps copies of the values.
+  void keep(Values& kept, std::span<const Tensor> values, const std::vector<bool>& are_kept,
             bool in_blocks);
-  Tensor kept(const Tensor& value, bool in_blocks);
+  Tensor copy_of(const Tensor& value, bool in_blocks);
   Tensor in_block(const Tensor& value, std::int64_t bytes);
+  /// Makes that number of tensors, none of which is there.
+  void make_room(Values& values, std::size_t count, bool in_blocks);
   void free(Values& values);
   void free_pushed(Entry& entry);
   static Values& values_at(Entry& entry, const std::string& path);
@@ -128,6 +131,8 @@ class TapeStore {
   std::int64_t bytes_ = 0;
   Tensor block_;  ///< the newest that small values lie in, u8[n]; each keeps it alive
   std::int64_t block_used_ = 0;
+  std::shared_ptr<Tensor[]> room_ = nullptr;  ///< the newest that tensors of small values lie in
+  std::size_t room_used_ = 0;
 };
 
 /// While one exists, the tapes of runs in this thread are held, by it and by its copies of them;
