@@ -105,16 +105,16 @@ class GraphMaker {
       if (part_.is_leaf[k])
         made_.symbols[k] = made_.graph.input("v" + std::to_string(k), part_.values[k]->form->form);
     std::size_t next = 1;
-    std::vector<TensorSymbol> inputs;
+    std::vector<TensorSymbol> inputs, outputs;
     for (const Step* step : part_.steps) {
       inputs.clear();
+      outputs.clear();
       for (const Value* input : step->inputs) {
         inputs.push_back(input == nullptr ? TensorSymbol{} : made_.symbols[input->number]);
         if (input != nullptr && part_.is_leaf[input->number])
           next = std::max<std::size_t>(next, input->number + 1);
       }
-      std::vector<TensorSymbol> outputs =
-          std::visit([&](const auto& work) { return add(inputs, work); }, step->work);
+      std::visit([&](const auto& work) { add(inputs, work, outputs); }, step->work);
       const bool is_view = std::holds_alternative<ViewStep>(step->work);
       if (is_view || std::holds_alternative<std::shared_ptr<GraphWork>>(step->work))
         for (std::size_t k = 0; k < outputs.size(); ++k)
@@ -128,13 +128,11 @@ class GraphMaker {
   }
 
  private:
-  std::vector<TensorSymbol> add(const std::vector<TensorSymbol>& inputs,
-                                const Ref<Kernel>& kernel) {
+  void add(const std::vector<TensorSymbol>& inputs, const Ref<Kernel>& kernel,
+           std::vector<TensorSymbol>& outputs) {
     const NodeSymbol node = made_.graph.add_node(kernel->command, inputs, kernel->dtype);
-    std::vector<TensorSymbol> outputs;
     for (std::size_t k = 0; k < kernel->outputs.size(); ++k)
       outputs.push_back(kernel->outputs[k] ? made_.graph.output(node, k) : TensorSymbol{});
-    return outputs;
   }
   TensorSymbol copied(TensorSymbol x) {
     return made_.graph.convert(x, TensorForm(made_.graph.form(x)));
@@ -150,15 +148,16 @@ class GraphMaker {
     const ViewStep step = made_.graph.view_step(x);
     return made_.graph.view(apart(made_.graph.at(info.base)), step);
   }
-  std::vector<TensorSymbol> add(const std::vector<TensorSymbol>& inputs, const ViewStep& view) {
-    return {made_.graph.view(inputs[0], view)};
+  void add(const std::vector<TensorSymbol>& inputs, const ViewStep& view,
+           std::vector<TensorSymbol>& outputs) {
+    outputs.push_back(made_.graph.view(inputs[0], view));
   }
-  std::vector<TensorSymbol> add(const std::vector<TensorSymbol>& inputs,
-                                const Conversion& conversion) {
-    return {made_.graph.convert(inputs[0], conversion.form->form)};
+  void add(const std::vector<TensorSymbol>& inputs, const Conversion& conversion,
+           std::vector<TensorSymbol>& outputs) {
+    outputs.push_back(made_.graph.convert(inputs[0], conversion.form->form));
   }
-  std::vector<TensorSymbol> add(const std::vector<TensorSymbol>& inputs,
-                                const std::shared_ptr<GraphWork>& work) {
+  void add(const std::vector<TensorSymbol>& inputs, const std::shared_ptr<GraphWork>& work,
+           std::vector<TensorSymbol>& outputs) {
     made_.has_graphs = true;
     std::vector<TensorSymbol> symbols(work->graph.symbol_count());
     for (std::size_t k = 0; k < inputs.size(); ++k)
@@ -166,18 +165,15 @@ class GraphMaker {
     symbols = splice(
         made_.graph, work->graph, std::move(symbols), [](std::uint32_t) { return true; },
         work->outputs);
-    std::vector<TensorSymbol> outputs;
     for (const TensorSymbol output : work->outputs) outputs.push_back(symbols[output.index]);
     // The gradient reads what hidden outputs are copies of.
     for (std::size_t k = work->visible_outputs; k < outputs.size(); ++k)
       outputs[k] = symbols[work->asked[k].index];
-    return outputs;
   }
-  std::vector<TensorSymbol> add(const std::vector<TensorSymbol>& inputs, const FunctionWork& work) {
-    std::vector<TensorSymbol> outputs;
+  void add(const std::vector<TensorSymbol>& inputs, const FunctionWork& work,
+           std::vector<TensorSymbol>& outputs) {
     for (const SharedForm& form : work.outputs) outputs.push_back(made_.graph.tensor(form->form));
     made_.graph.call(*work.function, inputs, outputs);
-    return outputs;
   }
 
   const Part& part_;

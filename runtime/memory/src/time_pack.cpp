@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory_resource>
 #include <numeric>
 #include <set>
 #include <span>
@@ -72,13 +73,14 @@ class FreeMemory {
     by_bytes_.erase({bytes, begin});
   }
 
-  std::map<std::uint64_t, std::uint64_t> gaps_;                 // by offset
-  std::set<std::pair<std::uint64_t, std::uint64_t>> by_bytes_;  // (bytes, offset)
+  std::pmr::unsynchronized_pool_resource heap_;               // gaps come and go with each block
+  std::pmr::map<std::uint64_t, std::uint64_t> gaps_{&heap_};  // by offset
+  std::pmr::set<std::pair<std::uint64_t, std::uint64_t>> by_bytes_{&heap_};  // (bytes, offset)
   std::uint64_t top_ = 0;
 };
 
-/// The blocks of a part by the point at which something happens to them, each point's after those of
-/// the one before, and in their order.
+/// The blocks of a part by the point at which something happens to them, each point's after those
+/// of the one before, and in their order.
 class ByPoint {
  public:
   /// `point_of(k)` is a number below `points`.
@@ -102,7 +104,7 @@ class ByPoint {
 }  // namespace
 
 Packing pack_by_time(const Part& part, bool backwards) {
-  const std::uint32_t last = part.points - 1;
+  const auto last = static_cast<std::uint32_t>(part.points - 1);
   const auto first_of = [&](std::uint32_t k) {
     return backwards ? last - part.ends[k] : part.begins[k];
   };
@@ -117,8 +119,9 @@ Packing pack_by_time(const Part& part, bool backwards) {
   for (std::uint32_t point = 0; point < part.points; ++point) {
     for (const std::uint32_t k : ends.at(point)) memory.release(result.offsets[k], part.bytes[k]);
     const std::span<std::uint32_t> taken = begins.at(point);
-    std::ranges::stable_sort(taken, std::greater(),
-                             [&](std::uint32_t k) { return part.bytes[k]; });
+    if (taken.size() > 1)  // else it would ask the heap for room
+      std::ranges::stable_sort(taken, std::greater(),
+                               [&](std::uint32_t k) { return part.bytes[k]; });
     for (const std::uint32_t k : taken) {
       result.offsets[k] = memory.take(part.bytes[k], part.alignments[k]);
       if (memory.top() > kMaxBytes) return {};

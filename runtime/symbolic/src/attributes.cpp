@@ -40,10 +40,6 @@ void check_type(const detail::AnyAttribute& any, std::string_view name, Attribut
 
 namespace detail {
 
-AttributeTable::AttributeTable(const AttributeTable& other) {
-  for (const auto& [name, value] : other.by_name) by_name.emplace(name, value->clone());
-}
-
 void refuse_attribute(std::string_view name, std::type_index type, const char* why) {
   fail_graph("attribute " + std::string(name) + " of type " + readable(type) +
              " cannot be set, since it is copied with its graph: " + why);
@@ -76,11 +72,11 @@ std::uint64_t ConstAttributes::version(std::string_view name) const {
 void ConstAttributes::check(TensorSymbol symbol) const { graph_->info(symbol); }
 void ConstAttributes::check(NodeSymbol node) const { graph_->info(node); }
 
-detail::AnyAttribute* ConstAttributes::find_any(std::string_view name, AttributeOf of,
-                                                std::type_index type) const {
+const detail::AnyAttribute* ConstAttributes::find_any(std::string_view name, AttributeOf of,
+                                                      std::type_index type) const {
   const auto found = table_->by_name.find(name);
   if (found == table_->by_name.end()) return nullptr;
-  detail::AnyAttribute& any = *found->second;
+  const detail::AnyAttribute& any = *found->second;
   check_type(any, name, of, type);
   if (!may_be_read(any))
     fail_graph("attribute " + std::string(name) + " was set for version " +
@@ -89,15 +85,15 @@ detail::AnyAttribute* ConstAttributes::find_any(std::string_view name, Attribute
   return &any;
 }
 
-detail::AnyAttribute& ConstAttributes::at_any(std::string_view name, AttributeOf of,
-                                              std::type_index type) const {
-  detail::AnyAttribute* any = find_any(name, of, type);
+const detail::AnyAttribute& ConstAttributes::at_any(std::string_view name, AttributeOf of,
+                                                    std::type_index type) const {
+  const detail::AnyAttribute* any = find_any(name, of, type);
   if (any == nullptr)
     fail_graph(graph_->name() + " has no attribute " + std::string(name) + advice(name));
   return *any;
 }
 
-void Attributes::put(std::string_view name, std::unique_ptr<detail::AnyAttribute> value,
+void Attributes::put(std::string_view name, std::shared_ptr<detail::AnyAttribute> value,
                      AttributeLife life) {
   if (name.empty()) fail_graph("an attribute needs a name");
   value->life = life;
@@ -118,7 +114,12 @@ void Attributes::drop(std::string_view name) {
 
 void Attributes::keep(std::string_view name) {
   const auto found = table_->by_name.find(name);
-  if (found != table_->by_name.end()) found->second->version = graph_->version();
+  if (found != table_->by_name.end())
+    detail::AttributeTable::own(found).version = graph_->version();
+}
+
+detail::AnyAttribute& Attributes::own(std::string_view name) {
+  return detail::AttributeTable::own(table_->by_name.find(name));
 }
 
 }  // namespace mote

@@ -2,13 +2,20 @@
 #include "shape_notes.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "mostly_one.h"
 
 namespace mote {
 namespace {
 
-using Notes = std::vector<ShapeNote>;
+using Notes = MostlyOne<ShapeNote>;
 
 constexpr SymbolAttribute<Notes> kShapeNotes{"shape notes", AttributeLife::graph};
+
+void add(Notes& notes, const ShapeNote& note) {
+  if (std::ranges::find(notes.all(), note) == notes.all().end()) notes.push_back(note);
+}
 
 }  // namespace
 
@@ -40,15 +47,14 @@ bool has_shape_notes(const SymbolicGraph& graph) {
 
 std::span<const ShapeNote> shape_notes(const SymbolicGraph& graph, std::uint32_t symbol) {
   const Notes* const notes = graph.attributes().find(graph.at(symbol), kShapeNotes);
-  return notes == nullptr ? std::span<const ShapeNote>() : std::span(*notes);
+  return notes == nullptr ? std::span<const ShapeNote>() : notes->all();
 }
 
 void note_shape(SymbolicGraph& graph, TensorSymbol symbol, const ShapeNote& note) {
   if (note.of == symbol.index) return;
-  const std::span<const ShapeNote> before = shape_notes(graph, symbol.index);
-  if (std::ranges::find(before, note) != before.end()) return;
-  Notes notes(before.begin(), before.end());
-  notes.push_back(note);
+  Notes notes;
+  if (const Notes* const before = graph.attributes().find(symbol, kShapeNotes)) notes = *before;
+  add(notes, note);
   graph.attributes().set(symbol, kShapeNotes, std::move(notes));
 }
 
@@ -65,8 +71,7 @@ void replace_in_shape_notes(SymbolicGraph& graph,
     for (ShapeNote note : shape_notes(graph, k)) {
       note.of = now(note.of);
       if (now(k) != k && note.kind == ShapeNoteKind::follows) note.kind = ShapeNoteKind::equals;
-      Notes& to = notes[now(k)];
-      if (note.of != now(k) && std::ranges::find(to, note) == to.end()) to.push_back(note);
+      if (note.of != now(k)) add(notes[now(k)], note);
     }
   }
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k)

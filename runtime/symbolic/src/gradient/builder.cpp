@@ -50,7 +50,8 @@ const Command& GraphBuilder::parsed(const std::string& text) {
 const std::vector<TensorForm>& GraphBuilder::infer_forms(const Command& command,
                                                          std::span<const TensorSymbol> inputs,
                                                          std::optional<DType> dtype) const {
-  std::vector<const TensorForm*> given(inputs.size());
+  std::vector<const TensorForm*>& given = given_;
+  given.assign(inputs.size(), nullptr);
   DLDevice device{kDLCPU, 0};
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (!inputs[k]) continue;

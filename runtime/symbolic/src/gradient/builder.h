@@ -123,6 +123,7 @@ class GraphBuilder {
   SymbolicGraph& graph_;
   OpTable ops_;
   mutable Inferred last_;
+  mutable std::vector<const TensorForm*> given_;  ///< of the last infer_forms()
   std::unordered_map<std::string, Command> commands_;
   std::unordered_map<std::string, std::unordered_map<Command, std::deque<Command>>> alike_;
   std::map<std::string, TensorSymbol> scalars_;

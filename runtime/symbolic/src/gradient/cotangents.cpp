@@ -150,7 +150,7 @@ void Cotangents::finish(Parts& parts, Slot& slot) {
   if (slot.value || slot.terms.empty()) return;
   const TensorSymbol location =
       slot.target ? slot.target : seen_as(slot.symbol, tensor(parts, parts.layers[slot.layer]));
-  slot.value = builder_.sum(slot.terms, location);
+  slot.value = builder_.sum(slot.terms.all(), location);
   slot.terms.clear();
 }
 
@@ -169,8 +169,8 @@ TensorSymbol Cotangents::of(TensorSymbol symbol) {
   Root* const found = roots_.find(regions_.root_of(symbol.index));
   if (found == nullptr) return {};
   Slot& whole = found->whole;
-  if (!whole.value && !whole.terms.empty()) whole.value = builder_.sum(whole.terms);
-  if (whole.value) whole.terms = {};
+  if (!whole.value && !whole.terms.empty()) whole.value = builder_.sum(whole.terms.all());
+  if (whole.value) whole.terms.clear();
   const TensorSymbol part = whole.value ? seen_as(symbol, whole.value) : TensorSymbol{};
   if (!found->parts) return part;
   std::vector<TensorSymbol> terms = {part};

@@ -17,6 +17,7 @@
 #include "by_symbol.h"
 #include "gradient/builder.h"
 #include "gradient/symbol_regions.h"
+#include "mostly_one.h"
 
 namespace mote {
 
@@ -45,7 +46,7 @@ class Cotangents {
     std::size_t layer = 0;
     int expected = 0;
     TensorSymbol target = {};
-    std::vector<TensorSymbol> terms = {};
+    MostlyOne<TensorSymbol> terms = {};
     TensorSymbol value = {};  ///< the sum, once it was asked for
   };
   struct Layer {

@@ -79,7 +79,7 @@ class AnyAttribute {
  public:
   AnyAttribute(AttributeOf of, std::type_index type) : of(of), type(type) {}
   virtual ~AnyAttribute() = default;
-  virtual std::unique_ptr<AnyAttribute> clone() const = 0;
+  virtual std::shared_ptr<AnyAttribute> clone() const = 0;
 
   AttributeOf of;
   std::type_index type;
@@ -96,20 +96,26 @@ class HeldAttribute final : public AnyAttribute {
  public:
   HeldAttribute(AttributeOf of, std::type_index type, Held value)
       : AnyAttribute(of, type), value(std::move(value)) {}
-  std::unique_ptr<AnyAttribute> clone() const override {
-    return std::make_unique<HeldAttribute>(*this);
+  std::shared_ptr<AnyAttribute> clone() const override {
+    return std::make_shared<HeldAttribute>(*this);
   }
   Held value;
 };
 
-/// All attributes of a graph; a copy is deep.
+/// All attributes of a graph. Copies share each value until one of them changes it.
 class AttributeTable {
  public:
   AttributeTable() = default;
-  AttributeTable(const AttributeTable& other);
+  AttributeTable(const AttributeTable& other) = default;
   AttributeTable& operator=(const AttributeTable& other) = delete;
 
-  std::map<std::string, std::unique_ptr<AnyAttribute>, std::less<>> by_name;
+  using Entries = std::map<std::string, std::shared_ptr<AnyAttribute>, std::less<>>;
+  /// Returns the attribute to be changed, which no other table has afterwards.
+  static AnyAttribute& own(Entries::iterator entry) {
+    if (entry->second.use_count() > 1) entry->second = entry->second->clone();
+    return *entry->second;
+  }
+  Entries by_name;
 };
 
 template <typename T>
@@ -168,8 +174,8 @@ class ConstAttributes {
       : graph_(&graph), table_(&table) {}
 
   template <typename Held>
-  static Held* value_of(detail::AnyAttribute* any) {
-    return any == nullptr ? nullptr : &static_cast<detail::HeldAttribute<Held>*>(any)->value;
+  static const Held* value_of(const detail::AnyAttribute* any) {
+    return any == nullptr ? nullptr : &static_cast<const detail::HeldAttribute<Held>*>(any)->value;
   }
   template <typename T, AttributeOf Of>
   const T* find_in_column(const AttributeKey<T, Of>& key, std::uint32_t index) const {
@@ -178,8 +184,10 @@ class ConstAttributes {
   }
   void check(TensorSymbol symbol) const;
   void check(NodeSymbol node) const;
-  detail::AnyAttribute* find_any(std::string_view name, AttributeOf of, std::type_index type) const;
-  detail::AnyAttribute& at_any(std::string_view name, AttributeOf of, std::type_index type) const;
+  const detail::AnyAttribute* find_any(std::string_view name, AttributeOf of,
+                                       std::type_index type) const;
+  const detail::AnyAttribute& at_any(std::string_view name, AttributeOf of,
+                                     std::type_index type) const;
   bool may_be_read(const detail::AnyAttribute& any) const;
 
   const SymbolicGraph* graph_;
@@ -233,7 +241,7 @@ class Attributes : public ConstAttributes {
   void store(const AttributeKey<T, Of>& key, Held value) {
     check_copies<T>(key.name);
     if constexpr (std::is_copy_constructible_v<T>)
-      put(key.name, std::make_unique<detail::HeldAttribute<Held>>(Of, typeid(T), std::move(value)),
+      put(key.name, std::make_shared<detail::HeldAttribute<Held>>(Of, typeid(T), std::move(value)),
           key.life);
   }
   template <typename T, AttributeOf Of>
@@ -241,12 +249,15 @@ class Attributes : public ConstAttributes {
     check_copies<T>(key.name);
     if constexpr (std::is_copy_constructible_v<T>) {
       if (!has(key.name)) store<T>(key, IndexColumn<T>());
-      detail::AnyAttribute& any = at_any(key.name, Of, typeid(T));
-      value_of<IndexColumn<T>>(&any)->set(index, std::move(value));
+      at_any(key.name, Of, typeid(T));
+      detail::AnyAttribute& any = own(key.name);
+      static_cast<detail::HeldAttribute<IndexColumn<T>>&>(any).value.set(index, std::move(value));
       any.life = key.life;
     }
   }
-  void put(std::string_view name, std::unique_ptr<detail::AnyAttribute> value, AttributeLife life);
+  void put(std::string_view name, std::shared_ptr<detail::AnyAttribute> value, AttributeLife life);
+  /// Returns an attribute that is set, to be changed.
+  detail::AnyAttribute& own(std::string_view name);
   /// States that the attribute holds for the structure as it is now.
   void keep(std::string_view name);
 };
