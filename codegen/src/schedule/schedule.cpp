@@ -19,6 +19,7 @@
 #include "schedule/innermost.h"
 #include "schedule/iterations.h"
 #include "schedule/keep.h"
+#include "schedule/narrow.h"
 #include "schedule/paths.h"
 #include "schedule/scan.h"
 #include "schedule/take.h"
@@ -402,6 +403,7 @@ Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   for (Version& v : s.versions) {
     set_sums_in_vectors(v, options);
     (void)take(v, {StepKind::hoist, {{"", -1}}}, options);
+    (void)take(v, {StepKind::narrow, {{"", kMaxNarrowPart}}}, options);
   }
   return s;
 }

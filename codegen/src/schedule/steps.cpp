@@ -43,6 +43,7 @@ constexpr std::array kForms = {
     StepForm{StepKind::jam, "jam", 0, true},
     StepForm{StepKind::prefetch, "prefetch", 1, false},
     StepForm{StepKind::hoist, "hoist", 0, false},
+    StepForm{StepKind::narrow, "narrow", 0, true},
     StepForm{StepKind::inward, "inward", 1, true},
     StepForm{StepKind::partial, "partial", 1, true},
     StepForm{StepKind::outward, "outward", 1, true},

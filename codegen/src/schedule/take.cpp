@@ -16,6 +16,7 @@
 #include "schedule/iterations.h"
 #include "schedule/jam.h"
 #include "schedule/keep.h"
+#include "schedule/narrow.h"
 #include "schedule/once.h"
 #include "schedule/partial.h"
 #include "schedule/positions.h"
@@ -165,6 +166,10 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
       return prefetch_rows(p, loop(), effect);
     case StepKind::hoist:
       return done(hoist_conditions(p), "no loop copies under a condition on data", effect);
+    case StepKind::narrow:
+      if (amount > kMaxNarrowPart)
+        return fmt::format("expected at most {} iterations, got {}", kMaxNarrowPart, amount);
+      return done(narrow_positions(p, amount), "no simd loop looks for a position", effect);
     case StepKind::inward:
       return move_inward(p, loop(), amount, effect);
     case StepKind::partial:
@@ -201,7 +206,7 @@ bool names_loops(const Step& step) {
          !step.targets.front().name.empty();
 }
 
-/// Returns true for a step that leaves every loop with its limits and its statements.
+/// Returns true for a step that leaves every loop with its iterations and what they read.
 bool keeps_loops(StepKind kind) {
   switch (kind) {
     case StepKind::simd:
@@ -211,6 +216,7 @@ bool keeps_loops(StepKind kind) {
     case StepKind::adjacent:
     case StepKind::repeat:
     case StepKind::hoist:
+    case StepKind::narrow:
     case StepKind::prefetch:
       return true;
     default:

@@ -39,6 +39,7 @@ TEST(Steps, ParsingSaysWhatItExpected) {
       error("simd n, tiel m 8"),
       "schedule: line 1, column 9: unknown step 'tiel' (known: once, keep, scan, blocks, "
       "vectors, tile, tile_window, tile_rows, slide, scatter, positions, jam, prefetch, hoist, "
+      "narrow, "
       "inward, partial, outward, innermost, registers, transpose, interchange, split, "
       "simd, simd_if_adjacent, simd_apart, threads, adjacent, "
       "repeat, distribute, parts, grid, row_vectors, thread_vectors, block_tile)");

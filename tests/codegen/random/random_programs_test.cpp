@@ -180,7 +180,7 @@ void check_random_programs() {
     expect_share(std::string("schedule with the step: ") + step, session.stages(),
                  std::string("schedule ") + step, count, count < 20000 ? 0 : 1);
   for (const char* step : {"scan", "slide", "jam", "positions", "tile_rows", "scatter", "inward",
-                           "outward", "innermost", "prefetch", "tile_window"})
+                           "outward", "innermost", "prefetch", "tile_window", "narrow"})
     expect_share(std::string("schedule with the step: ") + step, session.stages(),
                  std::string("schedule ") + step, count, count < 2000 ? 0 : 1);
   expect_share("schedule with tiles in registers", session.stages(), "schedule tile", count,
@@ -213,9 +213,9 @@ void check_random_programs() {
   for (const char* word : {"vectors", "simd_if_adjacent", "simd_apart", "adjacent"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
-  for (const char* word :
-       {"keep", "tile", "innermost", "registers", "tile_rows", "positions", "slide", "tile_window",
-        "transpose", "repeat", "jam", "hoist", "once", "prefetch", "partial", "scatter"}) {
+  for (const char* word : {"keep", "tile", "innermost", "registers", "tile_rows", "positions",
+                           "slide", "tile_window", "transpose", "repeat", "jam", "hoist", "once",
+                           "prefetch", "partial", "scatter", "narrow"}) {
     const std::string refusal = std::string("refusal of ") + word;
     expect_share(refusal, session.stages(), refusal, count, count < 500 ? 0 : 1);
   }

@@ -72,7 +72,7 @@ Step some_step(const LoopProgram& p, Rng& rng) {
                 StepKind::slide,   StepKind::positions,   StepKind::jam,
                 StepKind::hoist,   StepKind::simd_apart,  StepKind::prefetch,
                 StepKind::partial, StepKind::partial,     StepKind::scatter,
-                StepKind::scatter});
+                StepKind::scatter, StepKind::narrow});
   if (kind == StepKind::keep) return {kind, {{rng.pick(tensors_of(p, TensorRole::output))}}};
   if (kind == StepKind::repeat)
     return {kind, {{rng.pick(tensors_of(p, TensorRole::input)), rng.below(3)}}};
@@ -80,6 +80,7 @@ Step some_step(const LoopProgram& p, Rng& rng) {
   if (kind == StepKind::positions || kind == StepKind::hoist || kind == StepKind::scatter)
     return {kind, {{"", -1}}};
   if (kind == StepKind::slide || kind == StepKind::jam) return {kind, {{"", rng.below(2) + 1}}};
+  if (kind == StepKind::narrow) return {kind, {{"", rng.below(4) + 1}}};
   const std::string loop = some_loop(p, kind, rng);
   switch (kind) {
     case StepKind::blocks:
