@@ -7,8 +7,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <set>
 #include <span>
 #include <utility>
+
+#include "mote/codegen/walk.h"
 
 namespace mote::print {
 namespace {
@@ -57,6 +61,42 @@ bool contains(const Expr& e, const Expr& value) {
   return true;
 }
 
+/// Returns true if a variable or a size stands in e outside of elements of tensors.
+bool mentions_variable(const Expr& e) {
+  for (const Term& t : e.terms()) {
+    for (const Atom& a : t.atoms) {
+      if (a.kind == Atom::Kind::load) continue;
+      if (a.kind == Atom::Kind::symbol ? a.symbol->kind() != SymbolKind::param
+                                       : std::ranges::any_of(a.args, mentions_variable))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Returns true if a term has a coefficient that cannot be negated.
+bool has_least_integer(const Expr& e) {
+  return std::ranges::any_of(e.terms(), [](const Term& t) {
+    return t.coefficient == std::numeric_limits<std::int64_t>::min();
+  });
+}
+
+/// Returns all symbols that expressions of the program mention.
+std::set<Symbol> symbols_of(const LoopProgram& p) {
+  std::set<Symbol> all;
+  const auto add = [&](const Expr& e) { all.insert(e.symbols().begin(), e.symbols().end()); };
+  for (const TensorDecl& t : p.tensors) std::ranges::for_each(t.shape, add);
+  for (const Condition& c : p.demands) add(c.e);
+  for_each(p.body, [&](const Stmt& s) {
+    for_each_expr(s, add);
+    const auto* loop = std::get_if<Loop>(&s.kind);
+    if (loop == nullptr) return;
+    add(loop->work);
+    for (const PrefetchedElement& e : loop->prefetched) std::ranges::for_each(e.index, add);
+  });
+  return all;
+}
+
 }  // namespace
 
 std::string within(const Text& t, Precedence least) {
@@ -67,14 +107,21 @@ std::string right_of(const Text& t, Precedence least) {
   return t.text.starts_with('-') ? "(" + t.text + ")" : within(t, least);
 }
 
-IndexPrinter::IndexPrinter(const Program* source) {
-  if (source == nullptr) return;
-  for (const NamedSize& s : source->sizes) {
-    if (!s.value.as_symbol() && !s.value.constant()) sizes_.push_back(s);
+IndexPrinter::IndexPrinter(const LoopProgram* p) {
+  if (p == nullptr || p->source == nullptr || p->source->sizes.empty()) return;
+  const std::set<Symbol> symbols = symbols_of(*p);
+  for (const NamedSize& s : p->source->sizes) {
+    const Symbol name(SymbolKind::size, s.name);
+    if (symbols.contains(name)) {
+      mentioned_.push_back(s);
+    } else if (!s.value.as_symbol() && !s.value.constant()) {
+      sizes_.push_back(s);
+      values_.emplace(name, s.value);
+    }
   }
 }
 
-/// Returns e with the values of derived sizes replaced by their names.
+/// Returns e with the values of derived sizes replaced by their names, if that can be read back.
 Expr IndexPrinter::named(const Expr& e) const {
   if (sizes_.empty()) return e;
   Expr rest = e;
@@ -87,7 +134,7 @@ Expr IndexPrinter::named(const Expr& e) const {
     for (const Atom& a : t.atoms) product = product * named(a);
     out = out + product;
   }
-  return out;
+  return out.substitute(values_) == e ? out : e;
 }
 
 Expr IndexPrinter::named(const Atom& a) const {
@@ -116,11 +163,15 @@ Text IndexPrinter::expr(const Expr& e) const {
   return {n.to_string(), precedence_of(n)};
 }
 
+bool IndexPrinter::names_variable(const Expr& e) const { return mentions_variable(named(e)); }
+
 /// Prints more - less + c >= 0 with the loop variables on the left: `more >= less - c` or `less <=
-/// more + c`, as a strict comparison if that has the smaller constant. Equalities are printed
-/// likewise.
+/// more + c`, as a strict comparison if that has the smaller constant. An equality has the positive
+/// terms on the left, so that the text says which sign e has.
 std::string IndexPrinter::comparison(const Condition& condition) const {
   const Expr e = named(condition.e);
+  if (has_least_integer(e))
+    return written(e, condition.kind == Condition::Kind::zero ? "==" : ">=", 0);
   Expr more = 0;
   Expr less = 0;
   std::int64_t c = 0;
@@ -133,7 +184,7 @@ std::string IndexPrinter::comparison(const Condition& condition) const {
   }
   const bool flip = more == Expr(0) || (!varies(more) && varies(less));
   if (condition.kind == Condition::Kind::zero) {
-    return flip ? written(less, "==", more + c) : written(more, "==", less - c);
+    return flip ? written(more + c, "==", less) : written(more, "==", less - c);
   }
   if (flip) {
     const bool strict = c < 0 && more != Expr(0);

@@ -3,26 +3,11 @@
 // scope and an expression; out: nothing, or an InternalError that says what is wrong.
 #include "ir/verify_scope.h"
 
+#include "ir/told.h"
 #include "mote/base/error.h"
 #include "mote/codegen/walk.h"
 
 namespace mote::verification {
-namespace {
-
-DType result_of(const Name& accumulator) {
-  switch (accumulator.op) {
-    case ReduceOp::argmax:
-    case ReduceOp::argmin:
-      return DType::i64;
-    case ReduceOp::any:
-    case ReduceOp::all:
-      return DType::boolean;
-    default:
-      return accumulator.dtype;
-  }
-}
-
-}  // namespace
 
 void Scope::fail(const std::string& what) const {
   std::string where;
@@ -135,7 +120,7 @@ void Scope::node(const value::Accumulated& a, DType dtype) const {
         "accumulator {} is read outside the body of its loop", a.name);
   check(found->second.kind == Name::Kind::closed_accumulator,
         "accumulator {} is read before its loop has ended", a.name);
-  const DType expected = result_of(found->second);
+  const DType expected = result_dtype(found->second.op, found->second.dtype);
   check(dtype == expected, "accumulator {} is {}, read as {}", a.name, name(expected), name(dtype));
 }
 

@@ -12,6 +12,7 @@
 #include "graph/map_ops_functions.h"
 #include "graph/map_ops_logic.h"
 #include "mote/base/error.h"
+#include "mote/uops/language.h"
 
 namespace mote {
 namespace {

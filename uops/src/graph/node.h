@@ -67,9 +67,6 @@ Axis parse_axis(std::string_view text, int line, int column);
 std::string default_axis_name(const Expr& extent);
 bool is_identifier(std::string_view text);
 
-std::optional<MapOp> find_map_op(std::string_view name);
-std::optional<ReduceOp> find_reduce_op(std::string_view name);
-std::optional<ScatterOp> find_scatter_op(std::string_view name);
 /// Returns true for a word of the program text (an op, a dtype, `over`, …), which cannot name a
 /// value.
 bool is_reserved_word(std::string_view word);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the tables of words that the parser and the printer use.
+// Declares the tables of words that the parser and the printer of programs use.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
-#include "mote/uops/map_ops.h"
+#include "mote/uops/language.h"
 
 namespace mote {
 
@@ -17,15 +16,6 @@ std::optional<Statement> find_statement(std::string_view word);
 /// The values with a syntax of their own.
 enum class ValueForm : std::uint8_t { iota, select, scatter, select_scatter, stop_gradient };
 std::optional<ValueForm> find_value_form(std::string_view word);
-
-/// An operator between two values.
-struct InfixOperator {
-  std::string_view symbol;
-  MapOp op;
-  text::Precedence level;  ///< a greater one binds tighter
-};
-/// Returns the operators, longer symbols first.
-std::span<const InfixOperator> infix_operators();
 
 /// Returns true for inf, nan, true and false.
 bool is_constant_word(std::string_view word);

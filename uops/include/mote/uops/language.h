@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the words of program text that the parser knows. A test compares docs/language.md with it.
+// Lists the words of program text that the parser knows, and finds what they mean; the text of
+// loops has the same words for operations. A test compares docs/language.md with the list.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "mote/base/export.h"
+#include "mote/uops/map_ops.h"
 
 namespace MOTE_API mote {
 
@@ -22,5 +26,19 @@ struct LanguageWords {
   std::vector<std::string_view> index_functions;  ///< functions in index text
 };
 LanguageWords language_words();
+
+/// An operator between two values.
+struct InfixOperator {
+  std::string_view symbol;
+  MapOp op;
+  text::Precedence level;  ///< a greater one binds tighter
+};
+/// Returns the operators, longer symbols first.
+std::span<const InfixOperator> infix_operators();
+
+/// They return the op of that name, or nullopt.
+std::optional<MapOp> find_map_op(std::string_view name);
+std::optional<ReduceOp> find_reduce_op(std::string_view name);
+std::optional<ScatterOp> find_scatter_op(std::string_view name);
 
 }  // namespace mote
