@@ -35,6 +35,7 @@ struct EmitArguments {
   std::string dtype;
   std::string variant;  ///< empty: not given
   std::optional<std::string> steps;
+  std::string loops;  ///< the file with them; empty: not given
   std::vector<std::string> without;
   std::string folder;
   bool standalone = false;
@@ -80,6 +81,10 @@ std::string kernel_text(const Resolved& resolved, const EmitArguments& options) 
   if (options.language == "c") {
     KernelOptions how{.gen = !plain, .standalone = options.standalone};
     if (options.steps) how = {true, options.standalone, parse_steps(*options.steps)};
+    if (!options.loops.empty()) {
+      how.loops = loops_of_file(options.loops, resolved);
+      how.gen = how.loops->native;
+    }
     return kernel_c(resolved, how);
   }
   EmitOptions how;
@@ -101,6 +106,13 @@ std::string kernel_text(const Resolved& resolved, const EmitArguments& options) 
 void check_variant(const EmitArguments& options) {
   std::vector<std::string_view> known = {kReference, kGen};
   if (options.language == "cuda") known = {kReference, kGen, "tf32"};
+  if (!options.loops.empty() && options.language == "cuda")
+    throw Error("--loops: only of C, got --lang cuda");
+  if (!options.loops.empty() && !options.variant.empty())
+    throw Error(
+        fmt::format("--loops: the loops say their variant (gen: the line `native`), got "
+                    "--variant {}",
+                    options.variant));
   if (options.steps && options.variant == kReference)
     throw Error("--schedule: expected variant gen, got --variant reference");
   if (options.variant.empty() || std::ranges::find(known, options.variant) != known.end()) return;
@@ -132,6 +144,7 @@ std::vector<std::string> plugin_commands(const Resolved& resolved, const EmitArg
 int emit_plugin(const Resolved& resolved, const EmitArguments& options) {
   if (options.language == "cuda") throw Error("--plugin: only of C, got --lang cuda");
   for (const auto& [word, given] : {std::pair("--schedule", options.steps.has_value()),
+                                    std::pair("--loops", !options.loops.empty()),
                                     std::pair("--variant", !options.variant.empty()),
                                     std::pair("--standalone", options.standalone)})
     if (given) throw Error(fmt::format("--plugin: {} is of mote's kernel, not of your own", word));
@@ -189,12 +202,18 @@ void add_emit(CLI::App& app, Action& action) {
           "f32 rounded to 11 bits before it is multiplied")
       ->transform([](const std::string& name) { return std::string(current_name(name)); })
       ->type_name("reference|gen|tf32");
+  CLI::Option* steps = command->add_option(
+      "--schedule", options->steps,
+      "steps on the loops, of variant gen (of CUDA tf32 too), as `mote explain OP --stage "
+      "schedule` prints them: 'split n 64, threads n_start', of CUDA 'grid r c, row_vectors r'");
+  steps->type_name("STEPS");
   command
       ->add_option(
-          "--schedule", options->steps,
-          "steps on the loops, of variant gen (of CUDA tf32 too), as `mote explain OP --stage "
-          "schedule` prints them: 'split n 64, threads n_start', of CUDA 'grid r c, row_vectors r'")
-      ->type_name("STEPS");
+          "--loops", options->loops,
+          "the kernel of these loops, as `mote explain OP --stage fused` or one version of "
+          "`--stage schedule` prints them; - is standard input")
+      ->type_name("FILE")
+      ->excludes(steps);
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
   add_grad(*command, options->order);

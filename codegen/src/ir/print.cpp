@@ -46,7 +46,7 @@ std::string_view words_of(TensorMemory memory) {
 
 class Printer {
  public:
-  explicit Printer(const LoopProgram* p = nullptr) : is_exact_(p != nullptr), values_(p) {}
+  explicit Printer(const LoopProgram* p = nullptr) : p_(p), values_(p) {}
 
   std::string program(const LoopProgram& p) const;
   void body(const Body& b, int indent, std::string& out) const;
@@ -63,8 +63,9 @@ class Printer {
   std::string digits(const Loop& loop) const;
   std::string head(const Loop& loop) const;
   bool tells(const Loop& loop, const Accumulator& a) const;
+  std::optional<DType> known(const Stmt& s, const Value& v) const;
 
-  bool is_exact_;  ///< the text is read back
+  const LoopProgram* p_;  ///< whose text is read back; null: a statement alone is printed
   print::ValuePrinter values_;
 };
 
@@ -108,10 +109,20 @@ std::string Printer::head(const Loop& loop) const {
   std::string_view separator = " with ";
   for (const Accumulator& a : loop.accumulators) {
     out += fmt::format("{}{} = {}", separator, a.name, name(a.op));
-    if (is_exact_ && !tells(loop, a)) out += fmt::format(" of {}", name(a.dtype));
+    if (p_ != nullptr && !tells(loop, a)) out += fmt::format(" of {}", name(a.dtype));
     separator = ", ";
   }
   return out;
+}
+
+/// Returns the dtype that is known where the statement's value stands.
+std::optional<DType> Printer::known(const Stmt& s, const Value& v) const {
+  const std::string* tensor = nullptr;
+  if (const auto* store = std::get_if<Store>(&s.kind)) tensor = &store->tensor;
+  if (const auto* store = std::get_if<StoreReduce>(&s.kind)) tensor = &store->tensor;
+  const TensorDecl* t = tensor != nullptr && p_ != nullptr ? find_tensor(*p_, *tensor) : nullptr;
+  if (t != nullptr) return t->dtype;
+  return std::holds_alternative<Let>(s.kind) ? std::nullopt : std::optional(v->dtype);
 }
 
 void Printer::stmt(const Stmt& s, int indent, std::string& out) const {
@@ -123,8 +134,7 @@ void Printer::stmt(const Stmt& s, int indent, std::string& out) const {
   };
   const auto line = [&](const std::string& left, std::string_view sign, const Value& v,
                         const std::string& tail = "") {
-    const bool is_let = std::holds_alternative<Let>(s.kind);  // nothing else tells its dtype
-    const Text text = values_.value(v, is_let ? std::nullopt : std::optional(v->dtype));
+    const Text text = values_.value(v, known(s, v));
     out += fmt::format("{}{} {} {}{}\n", margin, left, sign, text.text, tail);
   };
   std::visit(Overloaded{[&](const Loop& l) { nested(head(l), l.body); },

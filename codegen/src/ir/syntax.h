@@ -86,6 +86,9 @@ struct Syntax {
 /// Reads the longest expression. Throws Error with its position.
 Syntax parse_syntax(Cursor& text, const Names& names);
 
+/// Throws Error that lists the names.
+[[noreturn]] void fail_unknown(const Syntax& s, const Cursor& text, const Names& names);
+
 /// They turn syntax into what it means. Throw Error with its position.
 Expr index_of(const Syntax& s, const Cursor& text, const Names& names);
 Conditions conditions_of(const Syntax& s, const Cursor& text, const Names& names);

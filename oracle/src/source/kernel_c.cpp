@@ -22,6 +22,19 @@ std::string text_of(const LoopProgram& loops, const Resolved& op, const EmitOpti
   return gen ? emit_c(schedule(loops, schedule_options(op)), how) : emit_c(loops, how);
 }
 
+/// Returns the kernel of these loops. If they rely on strides or demands, those of the op are for
+/// all other calls.
+std::string text_by(const LoopProgram& loops, const Resolved& op, const EmitOptions& how) {
+  if (!loops.native) return emit_c(loops, how);
+  Schedule s{{Version{"by_hand", {}, loops}}};
+  if (loops.strides.empty() && loops.demands.empty()) {
+    s.versions.front().name = "";
+  } else {
+    s.versions.push_back(schedule_by(loops_of(op), {}, schedule_options(op)).versions.back());
+  }
+  return emit_c(s, how);
+}
+
 }  // namespace
 
 Schedule kernel_schedule(const Resolved& op, const std::optional<std::vector<Step>>& steps) {
@@ -50,8 +63,9 @@ std::string kernel_c(const Resolved& op, const KernelOptions& options) {
   }
   for (const std::string& input : optional_inputs(op, calls)) how.nullable.push_back(input);
   const std::string own =
-      options.steps ? emit_c(schedule_by(whole, *options.steps, schedule_options(op)), how)
-                    : text_of(whole, op, how, options.gen);
+      options.loops   ? text_by(*options.loops, op, how)
+      : options.steps ? emit_c(schedule_by(whole, *options.steps, schedule_options(op)), how)
+                      : text_of(whole, op, how, options.gen);
   const std::string text = prototypes + (prototypes.empty() ? "" : "\n") + own + parts;
   if (!options.standalone) return text;
   const std::string helpers = emit_c_helpers(called);

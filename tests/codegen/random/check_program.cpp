@@ -13,6 +13,7 @@
 #include "cuda_sequence.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_cuda.h"
+#include "mote/codegen/parse_loops.h"
 #include "mote/codegen/passes.h"
 #include "mote/codegen/schedule.h"
 #include "mote/codegen/walk.h"
@@ -88,9 +89,17 @@ std::vector<bool> exact_outputs(const Program& p, const Trial& t, const Binding&
   return exact;
 }
 
+/// Says what is wrong with a program: a rule that it breaks, or its text, which must read back as
+/// the same program.
 std::optional<Mismatch> verified(const std::string& stage, const LoopProgram& loops) {
   try {
     verify(loops);
+    const std::string text = to_string(loops);
+    const LoopProgram again = parse_loops(text, loops.source);
+    if (!equal(again, loops) || to_string(again) != text)
+      return Mismatch{
+          stage,       "read back as\n" + to_string(again) + "from\n" + text, "", {}, {}, {},
+          std::nullopt};
   } catch (const std::exception& e) {
     return Mismatch{stage, e.what(), "", {}, {}, {}, std::nullopt};
   }
@@ -133,10 +142,11 @@ std::optional<Mismatch> check_stage(const Prepared& prepared, const std::string&
                                     const LoopProgram& loops, bool only_exact = false) {
   if (auto wrong = verified(stage, loops)) return wrong;
   if (!prepared.interprets) return std::nullopt;
+  const LoopProgram again = parse_loops(to_string(loops), loops.source);
   return check_runs(prepared, stage, compared_if(only_exact, loops.multiplies_padding),
                     [&](std::size_t t) -> std::optional<std::vector<Array>> {
                       if (!meets_demands(loops, binding_of(prepared, t))) return std::nullopt;
-                      return interpret(loops, prepared.inputs[t], prepared.trials[t].params);
+                      return interpret(again, prepared.inputs[t], prepared.trials[t].params);
                     });
 }
 

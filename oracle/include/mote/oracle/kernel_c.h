@@ -19,7 +19,15 @@ struct KernelOptions {
   /// kernels for calls without optional inputs have loops of their own, for which it finds them
   /// still.
   std::optional<std::vector<Step>> steps = {};
+  /// The loops of the kernel for calls with all inputs, instead of the op's: those that
+  /// loops_of_file() gives.
+  std::optional<LoopProgram> loops = {};
 };
+
+/// Reads a loop program of the op from a file, as `mote explain` prints one ("-": standard input).
+/// Throws Error "FILE: …" for text that does not parse, a rule of verify() that is broken, another
+/// interface than the op's, and for loops that C does not have.
+LoopProgram loops_of_file(const std::string& file, const Resolved& op);
 
 /// Returns the schedule of the op's kernel of variant gen, for calls with all inputs; by the steps
 /// if there are some.
