@@ -142,6 +142,76 @@ TEST(Tool, UnknownNamesSayWhatIsKnown) {
   expect_has(bad("emit softmax --without q"), "(optional: none)");
 }
 
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << "no '" << from << "' in:\n" << text;
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(Tool, EmitsTheKernelOfLoopsInAFile) {
+  const std::string loops = good("explain softmax --stage fused");
+  EXPECT_EQ(good("emit softmax --loops -", loops), good("emit softmax"));
+  const std::string layer_norm = good("explain layer_norm --grad --dtype f64 --stage fused");
+  const Folder folder;
+  const std::string file = folder.write("layer_norm.loops", layer_norm);
+  EXPECT_EQ(good("emit layer_norm --grad --dtype f64 --loops '" + file + "'"),
+            good("emit layer_norm --grad --dtype f64"));
+
+  const std::string versions = good("explain matmul --stage schedule");
+  for (std::size_t at = versions.find("\nmatmul("); at != std::string::npos;) {
+    const std::size_t end = versions.find("\n\n", at);
+    const std::string one = versions.substr(at, end == std::string::npos ? end : end - at);
+    folder.write("kernel.c", good("emit matmul --standalone --loops -", one));
+    expect_compiles("kernel.c", folder.path());
+    at = versions.find("\nmatmul(", at + 1);
+  }
+  const std::string halved = replaced(loops, "for r in 0..R", "for r in 0..R step 2");
+  expect_has(good("emit softmax --loops -", halved), "r += 2");
+}
+
+TEST(Tool, LoopsInAFileKeepTheRules) {
+  const std::string loops = good("explain softmax --stage fused");
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    return bad("emit softmax --loops -", replaced(loops, from, to));
+  };
+  expect_has(bad("emit softmax --loops /nowhere"), "/nowhere: cannot be read: No such file");
+  expect_has(refused("exp(", "exq("),
+             "standard input: loops: line 8, column 14: unknown function 'exq', did you mean");
+  expect_has(refused("y[r, n3, c] =", "y[r, n3] ="), "y has rank 3, its index has 2");
+  expect_has(refused("exp(x[r, n2", "exp(x[r, n"), "in loops r, c, n2: variable n is used outside");
+  expect_has(refused("x f32[R, N, C]", "x f32[R, N]"), "x has rank 2, its index has 3");
+  expect_has(refused("y f32[R, N, C]", "y f32[R, C, N]"), "expected y[R, N, C], got [R, C, N]");
+  expect_has(refused("softmax(", "softmin("), "expected loops of softmax, got those of softmin");
+  expect_has(refused("for r in", "threads for r in"),
+             "`threads for r in 0..R {`: loops that do not");
+  const std::string relu =
+      replaced(good("explain relu --stage fused"), "for i in", "native\ngrid for i in");
+  expect_has(bad("emit relu --loops -", replaced(relu, "for j in", "block_threads for j in")),
+             "`grid for i in 0..I {` is for a GPU, and C does not have it");
+  expect_has(refused("for r in", "part of a program\nfor r in"), "it is a part of a program");
+  expect_has(refused("for r in", "vectors of 32 bytes\nfor r in"), "with the line `native`");
+  expect_has(bad("emit softmax --dtype f64 --loops -", loops),
+             "inputs are x f32, the source's are x f64");
+  expect_has(bad("emit softmax --lang cuda --loops -", loops),
+             "--loops: only of C, got --lang cuda");
+  expect_has(bad("emit softmax --variant gen --loops -", loops),
+             "--loops: the loops say their variant");
+  expect_has(bad("emit softmax --plugin mine --loops -", loops),
+             "--plugin: --loops is of mote's kernel");
+  expect_has(bad("emit softmax --schedule 'simd n' --loops -", loops), "--loops");
+}
+
+TEST(Tool, RefusesStepsThatDoNothing) {
+  expect_has(bad("emit softmax --schedule 'inward c 8, jam 1'"),
+             "softmax: step 'jam 1' cannot be taken: expected at least 2 iterations, got 1");
+  for (const char* command : {"emit", "explain --stage schedule"})
+    expect_has(
+        bad(fmt::format("{} softmax --schedule 'vectors 64, threads r'", command)),
+        "softmax: step 'vectors 64' does nothing: no step behind it makes tiles in registers");
+  expect_has(good("emit matmul --schedule 'vectors 32, tile m 6 n 16'"), "32");
+}
+
 TEST(Tool, ShowsGradients) {
   const std::string all = good("explain mean --grad");
   expect_has(all, "---- needs ----\ngy value\nx shape\n");

@@ -159,6 +159,7 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
       return done(find_positions(p), "no loop finds the position of a maximum or minimum alone",
                   effect);
     case StepKind::jam:
+      if (amount < 2) return fmt::format("expected at least 2 iterations, got {}", amount);
       if (amount > kMostJammed)
         return fmt::format("expected at most {} iterations, got {}", kMostJammed, amount);
       return done(jam_rows(p, amount), "no loop adds to sums in an array of a tile", effect);

@@ -3,9 +3,13 @@
 // partial ones.
 #include "mote/oracle/kernel_c.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <set>
 #include <vector>
 
+#include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
 #include "run/partial_calls.h"
@@ -20,6 +24,18 @@ ScheduleOptions schedule_options(const Resolved& op) {
 std::string text_of(const LoopProgram& loops, const Resolved& op, const EmitOptions& how,
                     bool gen) {
   return gen ? emit_c(schedule(loops, schedule_options(op)), how) : emit_c(loops, how);
+}
+
+/// Returns the schedule by the steps. Throws Error for vectors that no step uses.
+Schedule schedule_of(const LoopProgram& loops, const std::vector<Step>& steps, const Resolved& op) {
+  Schedule s = schedule_by(loops, steps, schedule_options(op));
+  const auto vectors = std::ranges::find(steps, StepKind::vectors, &Step::kind);
+  if (vectors != steps.end() && s.versions.front().program.vector_bytes == 0)
+    throw Error(
+        fmt::format("{}: step '{}' does nothing: no step behind it makes tiles in registers "
+                    "or squares of vectors",
+                    loops.name, to_string(*vectors)));
+  return s;
 }
 
 /// Returns the kernel of these loops. If they rely on strides or demands, those of the op are for
@@ -38,7 +54,7 @@ std::string text_by(const LoopProgram& loops, const Resolved& op, const EmitOpti
 }  // namespace
 
 Schedule kernel_schedule(const Resolved& op, const std::optional<std::vector<Step>>& steps) {
-  return steps ? schedule_by(loops_of(op), *steps, schedule_options(op))
+  return steps ? schedule_of(loops_of(op), *steps, op)
                : schedule(loops_of(op), schedule_options(op));
 }
 
@@ -62,10 +78,9 @@ std::string kernel_c(const Resolved& op, const KernelOptions& options) {
     how.opening += emit_c_choice(whole, {call.loops, own.function, call.outputs});
   }
   for (const std::string& input : optional_inputs(op, calls)) how.nullable.push_back(input);
-  const std::string own =
-      options.loops   ? text_by(*options.loops, op, how)
-      : options.steps ? emit_c(schedule_by(whole, *options.steps, schedule_options(op)), how)
-                      : text_of(whole, op, how, options.gen);
+  const std::string own = options.loops   ? text_by(*options.loops, op, how)
+                          : options.steps ? emit_c(schedule_of(whole, *options.steps, op), how)
+                                          : text_of(whole, op, how, options.gen);
   const std::string text = prototypes + (prototypes.empty() ? "" : "\n") + own + parts;
   if (!options.standalone) return text;
   const std::string helpers = emit_c_helpers(called);

@@ -301,6 +301,8 @@ TEST(Steps, AreRefusedWhereTheVersionReliesOnAnotherAxis) {
 
 /// The text has a statement for each vector, or iteration: a billion would be no text.
 TEST(Steps, AreRefusedWhereTheTextWouldBeTooLong) {
+  EXPECT_EQ(refusal(compiled_op("softmax"), "jam 1"),
+            "softmax: step 'jam 1' cannot be taken: expected at least 2 iterations, got 1");
   EXPECT_EQ(refusal(compiled_op("softmax"), "jam 65"),
             "softmax: step 'jam 65' cannot be taken: expected at most 64 iterations, got 65");
   const LoopProgram attention = compiled_op("attention");
