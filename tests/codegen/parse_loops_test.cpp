@@ -174,13 +174,14 @@ TEST(ParseLoopsText, SaysAllThatAProgramHas) {
   l.number = var("r") / 2;
   l.prefetched = {{"x", {min(var("r"), size("R") - 1), 0}}, {"i", {0}}};
   p.body.push_back(std::move(full));
-  p.body.push_back(when({zero(1 - size("N")), zero(size("N") - 1), nonneg(-size("N")),
-                         nonneg(load("flag", {}) - 1), nonneg(Expr(-4))},
-                        {{StoreReduce{"z", {0}, ScatterOp::set, constant(-7, DType::i32)}},
-                         {StoreReduce{"y", {0, 0}, ScatterOp::max, real(-0.0)}},
-                         {StoreReduce{"y", {0, 0}, ScatterOp::mul, accumulated("p")}},
-                         let("where", accumulated_value("best", DType::i64)),
-                         let("native", accumulated_value("odd", DType::boolean))}));
+  p.body.push_back(
+      when({zero(1 - size("N")), zero(size("N") - 1), nonneg(-size("N")),
+            nonneg(load("flag", {}) - 1), nonneg(Expr(-4)), nonneg(Expr::param("?y") - 1)},
+           {{StoreReduce{"z", {0}, ScatterOp::set, constant(-7, DType::i32)}},
+            {StoreReduce{"y", {0, 0}, ScatterOp::max, real(-0.0)}},
+            {StoreReduce{"y", {0, 0}, ScatterOp::mul, accumulated("p")}},
+            let("where", accumulated_value("best", DType::i64)),
+            let("native", accumulated_value("odd", DType::boolean))}));
   EXPECT_TRUE(reads_back(p));
   const std::string text = to_string(p);
   for (const char* part : {" in 16 bits", " in place of d ordered like axes 1 and 0 of x",

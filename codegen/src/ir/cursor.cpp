@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads phrases of the text of loop programs, and looks up the names in it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <limits>
 
 #include "ir/syntax.h"
+#include "mote/base/near_names.h"
 
 namespace mote::loop_text {
 namespace {
@@ -32,6 +37,28 @@ bool Cursor::peek_phrase(std::string_view phrase) {
   const bool found = accept_phrase(phrase);
   at_ = start;
   return found;
+}
+
+void Cursor::expect_phrase(std::string_view phrase) {
+  if (!accept_phrase(phrase)) expected(fmt::format("'{}'", phrase));
+}
+
+int Cursor::small_integer(std::string_view what) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  const std::size_t at = position();
+  const std::int64_t n = integer();
+  if (n < 0 || n > kMost) fail(at, fmt::format("expected {} from 0 to {}, got {}", what, kMost, n));
+  return static_cast<int>(n);
+}
+
+DType Cursor::dtype() {
+  const std::size_t at = position();
+  const std::string said = word("a dtype");
+  if (const std::optional<DType> found = parse_dtype(said)) return *found;
+  std::vector<std::string> known;
+  for (const DType d : all_dtypes()) known.emplace_back(name(d));
+  fail(at, fmt::format("unknown dtype '{}'{} (known: {})", said, did_you_mean(said, known),
+                       fmt::join(known, ", ")));
 }
 
 std::string Cursor::behind_word() {

@@ -10,15 +10,12 @@
 #include "ir/parse.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "ir/text_words.h"
 #include "mote/base/error.h"
-#include "mote/base/near_names.h"
 #include "mote/codegen/parse_loops.h"
 
 namespace mote::loop_text {
@@ -88,19 +85,6 @@ class HeadParser {
     return holds = true;
   }
 
-  int small_integer(std::string_view what) {
-    const std::size_t at = text_.position();
-    const std::int64_t n = text_.integer();
-    if (n < 0 || n > std::numeric_limits<int>::max())
-      text_.fail(at, fmt::format("expected {} from 0 to {}, got {}", what,
-                                 std::numeric_limits<int>::max(), n));
-    return static_cast<int>(n);
-  }
-
-  void expect_phrase(std::string_view phrase) {
-    if (!text_.accept_phrase(phrase)) text_.expected(fmt::format("'{}'", phrase));
-  }
-
   void param() {
     const std::size_t at = text_.position();
     const std::string name = text_.word("a parameter's name");
@@ -130,20 +114,20 @@ class HeadParser {
   bool stride() {
     text_.accept_word("stride");
     KnownStride known{"", 0, text_.integer()};
-    expect_phrase("of");
+    text_.expect_phrase("of");
     known.tensor = text_.word("a tensor");
     text_.expect(",");
-    expect_phrase("axis");
-    known.axis = small_integer("an axis");
+    text_.expect_phrase("axis");
+    known.axis = text_.small_integer("an axis");
     p_.strides.push_back(std::move(known));
     return true;
   }
 
   bool vectors() {
-    p_.vector_bytes = small_integer("a number of bytes");
-    expect_phrase("bytes");
+    p_.vector_bytes = text_.small_integer("a number of bytes");
+    text_.expect_phrase("bytes");
     if (text_.accept(",")) {
-      expect_phrase("where none are larger");
+      text_.expect_phrase("where none are larger");
       p_.is_for_no_larger_vectors = true;
     }
     return true;
@@ -159,23 +143,12 @@ class HeadParser {
     TensorDecl t{text_.word("a tensor's name"), role, DType::f32, {}, {}};
     if (find_tensor(p_, t.name) != nullptr)
       text_.fail(at, fmt::format("a second tensor '{}'", t.name));
-    const std::size_t dtype_at = text_.position();
-    const std::string word = text_.word("a dtype");
-    const std::optional<DType> dtype = parse_dtype(word);
-    if (!dtype) unknown_dtype(dtype_at, word);
-    t.dtype = *dtype;
+    t.dtype = text_.dtype();
     if (text_.peek("[")) shape(t);
     t.axis_names.resize(t.shape.size());
     while (property(t)) continue;
     names_.known[t.name] = {Names::Meaning::Kind::tensor, t.dtype};
     p_.tensors.push_back(std::move(t));
-  }
-
-  [[noreturn]] void unknown_dtype(std::size_t at, const std::string& word) const {
-    std::vector<std::string> known;
-    for (const DType d : all_dtypes()) known.emplace_back(name(d));
-    text_.fail(at, fmt::format("unknown dtype '{}'{} (known: {})", word, did_you_mean(word, known),
-                               fmt::join(known, ", ")));
   }
 
   void shape(TensorDecl& t) {
@@ -208,10 +181,10 @@ class HeadParser {
     }
     if (text_.accept_phrase("for tensor cores")) return t.is_for_tensor_cores = true;
     if (text_.accept_phrase("ordered like axes")) {
-      AxesOfInput axes{"", small_integer("an axis"), 0};
-      expect_phrase("and");
-      axes.last = small_integer("an axis");
-      expect_phrase("of");
+      AxesOfInput axes{"", text_.small_integer("an axis"), 0};
+      text_.expect_phrase("and");
+      axes.last = text_.small_integer("an axis");
+      text_.expect_phrase("of");
       axes.tensor = text_.word("an input");
       t.ordered_like = std::move(axes);
       return true;
@@ -222,10 +195,10 @@ class HeadParser {
       text_.expected(
           "'each', 'registers', 'shared memory', 'local memory', 'fragments', 'place "
           "of' or a number of bits");
-    t.integer_bits = small_integer("a number of bits");
+    t.integer_bits = text_.small_integer("a number of bits");
     if (t.integer_bits < 1 || t.integer_bits > 64)
       text_.fail(at, fmt::format("expected 1 to 64 bits, got {}", t.integer_bits));
-    expect_phrase("bits");
+    text_.expect_phrase("bits");
     return true;
   }
 

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "ir/parse.h"
@@ -92,19 +91,6 @@ class StatementParser {
     return all;
   }
 
-  int small_integer(std::string_view what) {
-    const std::size_t at = text_.position();
-    const std::int64_t n = text_.integer();
-    if (n < 0 || n > std::numeric_limits<int>::max())
-      text_.fail(at, fmt::format("expected {} from 0 to {}, got {}", what,
-                                 std::numeric_limits<int>::max(), n));
-    return static_cast<int>(n);
-  }
-
-  void expect_phrase(std::string_view phrase) {
-    if (!text_.accept_phrase(phrase)) text_.expected(fmt::format("'{}'", phrase));
-  }
-
   // ---- loops
 
   struct Range {
@@ -124,7 +110,7 @@ class StatementParser {
 
   Loop loop(LoopKind kind) {
     const std::string variable = text_.word("a loop's variable");
-    expect_phrase("in");
+    text_.expect_phrase("in");
     Range r = range(variable);
     Loop out{r.variable, std::move(r.begin), std::move(r.end), std::move(r.step), {}, {}, kind};
     bind(variable, {Meaning::Kind::variable});
@@ -151,7 +137,7 @@ class StatementParser {
     const std::string word = text_.word("'where', 'adjacent if', 'prefetches' or a variable");
     if (!text_.peek_phrase("in") && word == "where") {
       loop.work = index();
-      return expect_phrase("is large");
+      return text_.expect_phrase("is large");
     }
     digits(loop, word);
   }
@@ -159,7 +145,7 @@ class StatementParser {
   /// Reads `in 0..N, oh in 0..OH of number column`, behind the first digit's variable.
   void digits(Loop& loop, std::string variable) {
     for (;;) {
-      expect_phrase("in");
+      text_.expect_phrase("in");
       Range r = range(variable);
       loop.digits.push_back({r.variable, std::move(r.begin), std::move(r.end), std::move(r.step)});
       if (text_.accept_phrase("of number")) break;
@@ -173,10 +159,10 @@ class StatementParser {
   void adjacent(Loop& loop) {
     do {
       if (text_.accept_word("axis")) {
-        KnownStride known{"", small_integer("an axis"), 0};
-        expect_phrase("of");
+        KnownStride known{"", text_.small_integer("an axis"), 0};
+        text_.expect_phrase("of");
         known.tensor = text_.word("a tensor");
-        expect_phrase("has stride");
+        text_.expect_phrase("has stride");
         known.stride = text_.integer();
         loop.adjacent_under.push_back(std::move(known));
         continue;
@@ -197,20 +183,13 @@ class StatementParser {
                                word));
   }
 
-  DType dtype() {
-    const std::size_t at = text_.position();
-    const std::string word = text_.word("a dtype");
-    if (const std::optional<DType> found = parse_dtype(word)) return *found;
-    text_.fail(at, fmt::format("unknown dtype '{}'", word));
-  }
-
   Accumulator accumulator() {
     Accumulator out{text_.word("an accumulator"), ReduceOp::sum, DType::f32};
     text_.expect("=");
     const std::size_t at = text_.position();
     out.op = reduce_op(at, text_.word("a reduction"));
     Meaning meaning{Meaning::Kind::accumulator, {}, out.op};
-    if (text_.accept_word("of")) meaning.dtype = dtype();
+    if (text_.accept_word("of")) meaning.dtype = text_.dtype();
     bind(out.name, meaning);
     return out;
   }
@@ -235,8 +214,8 @@ class StatementParser {
   }
 
   WaitForCopies wait() {
-    const WaitForCopies out{small_integer("a number of copies")};
-    expect_phrase("copies are under way");
+    const WaitForCopies out{text_.small_integer("a number of copies")};
+    text_.expect_phrase("copies are under way");
     return out;
   }
 
@@ -284,7 +263,7 @@ class StatementParser {
     known->dtype = known->dtype.value_or(out.value->dtype);
     const bool has_position = op == ReduceOp::argmax || op == ReduceOp::argmin;
     if (has_position) {
-      expect_phrase("at");
+      text_.expect_phrase("at");
       out.position = index();
     }
     return {std::move(out)};

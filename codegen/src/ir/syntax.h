@@ -21,13 +21,16 @@ namespace mote::loop_text {
 /// than 30.
 inline constexpr int kMaxNesting = 500;
 
-/// A cursor with phrases of several words.
+/// A cursor with phrases of several words, and dtypes.
 class Cursor : public TextCursor {
  public:
   explicit Cursor(std::string_view text);
   /// Accepts all words of a phrase, or none.
   bool accept_phrase(std::string_view phrase);
   bool peek_phrase(std::string_view phrase);
+  void expect_phrase(std::string_view phrase);
+  int small_integer(std::string_view what);  ///< reads one that is not negative
+  DType dtype();
   /// Returns what stands behind the next word on its line.
   std::string behind_word();
   /// Reads what stands before a '(' on the line: the name of a program.
