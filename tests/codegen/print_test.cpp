@@ -62,7 +62,8 @@ TEST(Print, WritesConditionsAsComparisons) {
   EXPECT_EQ(to_string(Conditions{nonneg(i - j + 2)}), "i + 2 >= j");
   EXPECT_EQ(to_string(Conditions{nonneg(i - j - 2)}), "i >= j + 2");
   EXPECT_EQ(to_string(Conditions{zero(i + 3)}), "i == -3");
-  EXPECT_EQ(to_string(Conditions{zero(size("H") - i - 1)}), "i == H - 1");
+  EXPECT_EQ(to_string(Conditions{zero(i - size("H") + 1)}), "i == H - 1");
+  EXPECT_EQ(to_string(Conditions{zero(size("H") - i - 1)}), "H - 1 == i");
   EXPECT_EQ(to_string(Conditions{zero(i - j)}), "i == j");
   EXPECT_EQ(to_string(Conditions{zero((i + 1) % size("S"))}), "(i + 1)%S == 0");
   EXPECT_EQ(to_string(Conditions{nonneg(i - 1), zero(j % 2)}), "i >= 1 && j%2 == 0");
