@@ -3,6 +3,8 @@
 
 import ctypes
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -61,3 +63,40 @@ def raises_as_a_gpu_does(x):
 def takes_its_time(x):
     time.sleep(0.03)
     return x + 1
+
+
+def hangs_at_nan(x):
+    while np.isnan(x).any():
+        pass
+    return np.maximum(x, 0)
+
+
+def hangs_always(x):
+    while True:
+        pass
+
+
+_calls = [0]
+
+
+def compiles_at_first(x):
+    """Right: its first call takes memory for 6 s, as a compiler does."""
+    _calls[0] += 1
+    until = time.monotonic() + 6
+    while _calls[0] == 1 and time.monotonic() < until:
+        bytearray(1 << 22)
+    return np.maximum(x, 0)
+
+
+def compiles_later(x):
+    """Right: one of its calls waits for a compiler, a process of its own, for 4 s."""
+    _calls[0] += 1
+    if _calls[0] == 40:
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(4)"], check=True)
+    return np.maximum(x, 0)
+
+
+def is_slow(x):
+    """Right, and takes 11 ms for an element."""
+    time.sleep(0.011 * x.size)
+    return np.maximum(x, 0)

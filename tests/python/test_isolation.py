@@ -3,6 +3,7 @@
 
 import functools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -42,6 +43,28 @@ def test_a_crash_is_a_failure_with_a_smallest_case():
 def test_a_hang_is_a_failure_within_the_limit():
     r = mote.check(isolated.hangs_from_three, "relu", count=3, seed=1, timeout=0.5, warm_up=0, shrink=4)
     assert r.failure.verdict == "hung"
+
+
+@pytest.mark.parametrize("fn, size", [(isolated.hangs_always, 1), (isolated.hangs_from_three, 4),
+                                      (isolated.hangs_at_nan, 1)])
+def test_a_hang_is_found_in_five_seconds_and_made_smaller(fn, size):
+    """The time in which its process waits for a processor does not count."""
+    f = mote.check(fn, "relu", seed=1, max_failures=1).failure
+    assert f.verdict == "hung" and f.inputs["x"].size <= size
+    seconds = re.fullmatch(r"no result after (\d) s in which it loaded and compiled nothing", f.reason)
+    assert seconds is not None and int(seconds[1]) < 5, f.reason
+
+
+@pytest.mark.parametrize("fn", [isolated.compiles_at_first, isolated.compiles_later])
+def test_a_kernel_that_is_compiled_does_not_hang(fn):
+    r = mote.check(fn, "relu", count=30, seed=1)
+    assert r.passed and r.isolated, str(r)
+
+
+def test_a_slow_kernel_does_not_hang():
+    case = "relu x=f32[1,1,4,100] fill=index:0"
+    r = mote.check(isolated.is_slow, "relu", cases=case, seed=1, shrink=1)
+    assert r.passed and r.judged == 1, str(r)
 
 
 def test_an_exception_brings_its_traceback_from_the_worker():

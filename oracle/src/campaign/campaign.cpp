@@ -19,6 +19,7 @@
 #include "campaign/tally.h"
 #include "case/indices.h"
 #include "isolate/crash.h"
+#include "isolate/isolation_state.h"
 #include "mote/base/error.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/report.h"
@@ -263,15 +264,19 @@ class Campaign {
 
   void note_failure(const Case& c, const BackendEntry& e, const Outcome& outcome) {
     if (tally_.seen_again(c.target->text(), e.name(), outcome.verdict)) return;
-    const double found = seconds_since(start_);
+    const double begin = seconds_since(start_);
+    std::optional<Failure> settled = std::exchange(settled_, std::nullopt);
+    const double found = settled ? settled->found_after_s : begin;
     tell_found(c, e, outcome, found);
-    Failure failure = shrink_failure(c, e, outcome.verdict, options_.run, options_.shrink_s);
+    Failure failure = settled
+                          ? *std::move(settled)
+                          : shrink_failure(c, e, outcome.verdict, options_.run, options_.shrink_s);
     try {
       failure.peers = peers_on(failure.smallest, options_.peers, options_.run);
     } catch (const Interrupted&) {  // the failure is reported without them
     }
     if (outcome.earlier_case.empty()) failure.first_outcome = outcome;
-    shrinking_s_ += seconds_since(start_) - found;
+    shrinking_s_ += seconds_since(start_) - begin;
     failure.found_after_s = found;
     if (journal_) journal_->failure(failure);
     if (!options_.corpus.empty()) add_to_corpus(options_.corpus, failure);
@@ -316,10 +321,33 @@ class Campaign {
         std::chrono::duration<double>(content.seconds));
   }
 
+  /// Settles whether a call that took much longer than others hangs: it does if a small case does
+  /// too, in a fresh process. Otherwise the kernel is slow, and gets all the time of its limit.
+  Outcome settled(Prepared& prepared, const BackendEntry& e, const Outcome& outcome) {
+    using Hangs = Isolation::State::Hangs;
+    if (outcome.verdict != Verdict::hung || !options_.run.isolation || options_.run.limit_s)
+      return outcome;
+    Hangs& hangs = options_.run.isolation->state().hangs;
+    const Case& c = prepared.subject_case();
+    if (hangs != Hangs::early || tally_.count(c.target->text(), e.name(), Verdict::hung) > 0)
+      return outcome;
+    const double found = seconds_since(start_);
+    Failure failure = shrink_failure(c, e, Verdict::hung, options_.run, options_.shrink_s);
+    shrinking_s_ += seconds_since(start_) - found;
+    const bool hung = failure.outcome.verdict == Verdict::hung && failure.only_after.empty();
+    if (!hung && !options_.run.stopping()) {
+      hangs = Hangs::patiently;
+      return prepared.run(*e.backend, e.plugin);
+    }
+    failure.found_after_s = found;
+    settled_ = std::move(failure);
+    return outcome;
+  }
+
   /// Runs the case, and again if an earlier case had left something behind that ended its
   /// worker.
   Outcome run_on(Prepared& prepared, const BackendEntry& e) {
-    Outcome outcome = prepared.run(*e.backend, e.plugin);
+    const Outcome outcome = settled(prepared, e, prepared.run(*e.backend, e.plugin));
     if (outcome.earlier_case.empty()) return outcome;
     const Case earlier = parse_case(outcome.earlier_case);
     record(earlier, e.name(), outcome, 0);
@@ -361,7 +389,8 @@ class Campaign {
   CampaignResult result_;
   CampaignProgress progress_;
   double reported_after_s_ = 0;
-  double shrinking_s_ = 0;  ///< it does not count as time of the stream
+  std::optional<Failure> settled_;  ///< the hang that settled() has made smaller
+  double shrinking_s_ = 0;          ///< it does not count as time of the stream
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "isolate/isolation_state.h"
 #include "judge/outcome.h"
 #include "mote/base/error.h"
 #include "mote/oracle/campaign.h"
@@ -35,6 +36,32 @@ ShrinkLimits limits_for(Verdict verdict, std::optional<double> most_s) {
   limits.seconds = most_s.value_or(limits.seconds);
   if (is_slow(verdict)) limits.tries = kTriesOfSlow;
   return limits;
+}
+
+using Hangs = Isolation::State::Hangs;
+
+/// Looks for hangs with little patience, if they are looked for before their limit.
+class Impatience {
+ public:
+  Impatience(const CaseRunOptions& options, Verdict verdict) {
+    if (verdict != Verdict::hung || !options.isolation || options.limit_s) return;
+    Hangs& hangs = options.isolation->state().hangs;
+    if (hangs != Hangs::early) return;
+    hangs_ = &hangs;
+    hangs = Hangs::in_tries;
+  }
+  ~Impatience() {
+    if (hangs_ != nullptr) *hangs_ = Hangs::early;
+  }
+  Impatience(const Impatience&) = delete;
+  Impatience& operator=(const Impatience&) = delete;
+
+ private:
+  Hangs* hangs_ = nullptr;
+};
+
+bool finds_hangs_early(const CaseRunOptions& options) {
+  return options.isolation && !options.limit_s && options.isolation->state().hangs == Hangs::early;
 }
 
 CaseRunOptions options_for_tries(CaseRunOptions options, Verdict verdict) {
@@ -88,17 +115,26 @@ namespace {
 /// Runs a backend on the cases that are tried while a failure is made smaller.
 class Tries {
  public:
-  Tries(const BackendEntry& backend, Verdict verdict, CaseRunOptions options)
-      : backend_(backend), verdict_(verdict), options_(std::move(options)) {}
+  Tries(const BackendEntry& backend, Verdict verdict, const CaseRunOptions& given)
+      : backend_(backend),
+        verdict_(verdict),
+        given_(given),
+        options_(options_for_tries(given, verdict)) {}
 
   Outcome run(const Case& candidate) const {
-    if (options_.stopping()) throw Interrupted();
-    return Prepared(candidate, options_).run(*backend_.backend, backend_.plugin);
+    const Impatience impatience(given_, verdict_);
+    return run_with(options_, candidate);
+  }
+  /// True if the failure is a hang that was found before its limit: it must be confirmed.
+  bool is_early() const { return verdict_ == Verdict::hung && finds_hangs_early(given_); }
+  /// Runs the case as the campaign does, where tries have less patience with hangs.
+  Outcome run_patiently(const Case& candidate) const {
+    return run_with(is_early() ? given_ : options_, candidate);
   }
   /// Runs the case in a fresh process.
   Outcome run_afresh(const Case& candidate) const {
     if (options_.isolation) options_.isolation->end_workers();
-    return run(candidate);
+    return run_patiently(candidate);
   }
   bool fails(const Case& candidate) {
     try {
@@ -130,8 +166,14 @@ class Tries {
   const std::optional<std::pair<Case, Outcome>>& last_failing() const { return last_failing_; }
 
  private:
+  Outcome run_with(const CaseRunOptions& options, const Case& candidate) const {
+    if (options.stopping()) throw Interrupted();
+    return Prepared(candidate, options).run(*backend_.backend, backend_.plugin);
+  }
+
   const BackendEntry& backend_;
   Verdict verdict_;
+  const CaseRunOptions& given_;
   CaseRunOptions options_;
   std::vector<Case> failing_;
   std::optional<std::pair<Case, Outcome>> last_failing_;
@@ -148,6 +190,10 @@ void confirm(Failure& failure, Shrunk& shrunk, Tries& tries, const ShrinkLimits&
   const auto begin = std::chrono::steady_clock::now();
   if (auto outcome = tries.failing_afresh(failure.smallest)) {
     failure.outcome = *std::move(outcome);
+    return;
+  }
+  if (tries.is_early()) {  // the kernel may be slow, so that the cases before took long
+    failure.only_after = kOnlyAfter;
     return;
   }
   std::vector<Case> before = {failure.first};
@@ -169,7 +215,7 @@ void confirm(Failure& failure, Shrunk& shrunk, Tries& tries, const ShrinkLimits&
     failure.not_smaller = shrunk.reason;
     return;
   }
-  failure.outcome = tries.run(failure.smallest);
+  failure.outcome = tries.run_patiently(failure.smallest);
   failure.only_after = kOnlyAfter;
 }
 
@@ -177,7 +223,7 @@ void confirm(Failure& failure, Shrunk& shrunk, Tries& tries, const ShrinkLimits&
 
 Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
                        const CaseRunOptions& options, std::optional<double> most_s) {
-  Tries tries(backend, verdict, options_for_tries(options, verdict));
+  Tries tries(backend, verdict, options);
   const auto fails = [&](const Case& candidate) { return tries.fails(candidate); };
   Failure failure;
   failure.first = c;
@@ -193,7 +239,7 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
     if (options.isolation && limits.seconds > 0) {
       confirm(failure, shrunk, tries, limits);
     } else {
-      failure.outcome = tries.run(failure.smallest);
+      failure.outcome = tries.run_patiently(failure.smallest);
     }
     const auto outcome_of = [&](const Case& candidate) { return tries.run(candidate); };
     explain(failure, verdict, limits, shrunk.sparsest, outcome_of);

@@ -60,6 +60,7 @@ Outcome outcome_of_ending(const Answer& answer, const Site& current, const Site*
                           const CallTime& given) {
   switch (answer.ending) {
     case Ending::hung:
+      if (!answer.how.empty()) return outcome_of(Verdict::hung, answer.how);
       return outcome_of(
           Verdict::hung,
           fmt::format("no result after {} s{}", given.limit_s,

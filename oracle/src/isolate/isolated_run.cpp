@@ -34,13 +34,15 @@ std::int32_t copy_segments(const Site& site, std::span<char> to) {
 
 IsolatedRun::IsolatedRun(const Case& c, const CaseRunOptions& options, const Prepared::State& state,
                          const mote_backend& backend, const Isolation::State::Location& location,
-                         const Limits& limits)
+                         const Limits& limits, double multiply_adds)
     : case_(c),
       state_(state),
       backend_(backend),
       isolation_(options.isolation->state()),
       location_(location),
       limits_(limits),
+      multiply_adds_(multiply_adds),
+      is_limit_given_(options.limit_s && isolation_.hangs != Isolation::State::Hangs::in_tries),
       linger_s_(options.linger_s) {
   limits_.arena = &isolation_.arena;
   sites_.emplace_back(c, isolation_.next_room(), mix(c.fill.seed));
@@ -66,14 +68,20 @@ Answer IsolatedRun::ask(Question question, const mote_call& call, const Site* op
   const std::int64_t kernel = kernel_number(question);
   warm_up_s_ = isolation_.warm_up_of(location_.library, kernel, limits_.warm_up_s);
   Limits limits = limits_;
+  if (!is_limit_given_) {
+    limits.seconds =
+        std::max(limits.seconds, isolation_.least_limit(location_.library, kernel, multiply_adds_));
+    limits.idle_s = isolation_.idle_limit(location_.library, kernel, multiply_adds_);
+  }
   limits.seconds += warm_up_s_;
   const auto begin = std::chrono::steady_clock::now();
   Answer answer = worker.ask(question, limits);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   if (answer.ending == Ending::answered)
-    isolation_.note_call(location_.library, kernel, taken.count());
-  else if (answer.ending == Ending::hung && warm_up_s_ > 0 && warm_up_s_ >= limits_.warm_up_s)
-    isolation_.note_call(location_.library, kernel, std::nullopt);
+    isolation_.note_call(location_.library, kernel, taken.count(), multiply_adds_);
+  else if (answer.ending == Ending::hung && answer.how.empty() && warm_up_s_ > 0 &&
+           warm_up_s_ >= limits_.warm_up_s)
+    isolation_.note_call(location_.library, kernel, std::nullopt, multiply_adds_);
   return answer;
 }
 

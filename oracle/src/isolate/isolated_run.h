@@ -17,7 +17,7 @@ class IsolatedRun {
  public:
   IsolatedRun(const Case& c, const CaseRunOptions& options, const Prepared::State& state,
               const mote_backend& backend, const Isolation::State::Location& location,
-              const Limits& limits);
+              const Limits& limits, double multiply_adds);
 
   ~IsolatedRun();
   IsolatedRun(const IsolatedRun&) = delete;
@@ -57,6 +57,8 @@ class IsolatedRun {
   Isolation::State& isolation_;
   Isolation::State::Location location_;
   Limits limits_;
+  double multiply_adds_;
+  bool is_limit_given_;  ///< by a person, who knows how long a call may take
   std::vector<Site> sites_;
   std::vector<Bench> benches_;
   Outcome why_;

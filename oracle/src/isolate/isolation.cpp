@@ -3,6 +3,7 @@
 #include "mote/oracle/isolation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -25,8 +26,19 @@ constexpr double kWarmUpTimes = 3;
 constexpr double kWarmUpLeast = 0.2;
 constexpr double kSlowStart = 0.5;  ///< seconds
 constexpr int kStartsInVain = 2;
+/// The seconds for which a call loads and compiles nothing before it hangs: a first one, of which
+/// nothing is known and which may wait for a device to start, one after it, and one that is tried.
+constexpr double kIdleAtFirst = 4;
+constexpr double kIdleLater = 2;
+constexpr double kIdleInTries = 0.25;
+constexpr double kInterpreted = 2e-5;  ///< seconds for a multiply-add in an interpreted language
+constexpr double kTimesAsLong = 10;    ///< as earlier calls with as much work
+constexpr double kMostPatience = 60;   ///< seconds
 constexpr std::ptrdiff_t kLap = std::ptrdiff_t{64} << 20U;  ///< then cases begin at the front again
 constexpr std::size_t kPasts = 64;
+
+/// The power of two of an amount of work.
+int power_of(double multiply_adds) { return std::ilogb(std::max(multiply_adds, 1.0)); }
 
 [[noreturn]] void fail(const std::string& path, const Answer& answer) {
   const std::string where = "plug-in " + path + ": ";
@@ -57,8 +69,9 @@ Isolation::Isolation() {
 
 Isolation::Isolation(const std::vector<std::string>& command, double start_s)
     : state_(std::make_unique<State>()) {
-  state_->zygote = std::make_unique<isolate::Zygote>(
-      state_->arena, isolate::Launcher(command), start_s);
+  state_->zygote =
+      std::make_unique<isolate::Zygote>(state_->arena, isolate::Launcher(command), start_s);
+  state_->hangs = State::Hangs::early;
 }
 
 Isolation::~Isolation() = default;
@@ -147,6 +160,40 @@ double Isolation::State::warm_up_of(const std::string& library, std::int64_t ker
   return known->second.is_used_up ? 0 : most_s;
 }
 
+double Isolation::State::expected_s(const std::string& library, std::int64_t kernel,
+                                    double multiply_adds) const {
+  const auto known = warm_ups.find(library);
+  if (known == warm_ups.end()) return 0;
+  const auto at = known->second.later_s.find(kernel);
+  if (at == known->second.later_s.end()) return 0;
+  const int own = power_of(multiply_adds), most = at->second.rbegin()->first;
+  double longest = 0;
+  for (const auto& [power, seconds] : at->second)
+    if (power <= own) longest = std::max(longest, seconds);
+  return own > most ? std::ldexp(longest, own - most) : longest;
+}
+
+double Isolation::State::least_limit(const std::string& library, std::int64_t kernel,
+                                     double multiply_adds) const {
+  if (hangs == Hangs::by_limit) return 0;
+  return std::min(kTimesAsLong * expected_s(library, kernel, multiply_adds), kMostPatience);
+}
+
+double Isolation::State::idle_limit(const std::string& library, std::int64_t kernel,
+                                    double multiply_adds) const {
+  if (hangs == Hangs::by_limit || hangs == Hangs::patiently) return 0;
+  double first_s = 0;
+  if (const auto known = warm_ups.find(library); known != warm_ups.end())
+    if (const auto at = known->second.longest_s.find(kernel); at != known->second.longest_s.end())
+      first_s = at->second;
+  const bool is_first = warm_up_of(library, kernel, 1) > 0;
+  const double start = is_first ? kWarmUpTimes * first_s : 0;
+  const double expected = kTimesAsLong * expected_s(library, kernel, multiply_adds);
+  if (hangs == Hangs::in_tries) return start + std::clamp(expected, kIdleInTries, kIdleLater);
+  const double least = first_s > 0 ? kIdleLater : kIdleAtFirst;
+  return start + std::max(least + kInterpreted * multiply_adds, expected);
+}
+
 bool Isolation::State::affords_new_workers(const std::string& library) const {
   const auto known = warm_ups.find(library);
   if (known == warm_ups.end() || known->second.in_vain < kStartsInVain) return true;
@@ -155,13 +202,17 @@ bool Isolation::State::affords_new_workers(const std::string& library) const {
 }
 
 void Isolation::State::note_call(const std::string& library, std::int64_t kernel,
-                                 std::optional<double> seconds) {
+                                 std::optional<double> seconds, double multiply_adds) {
   WarmUp& warm_up = warm_ups[library];
   if (!seconds) {
     warm_up.is_used_up = true;
     return;
   }
-  if (!tenants[library].started.insert(kernel).second) return;
+  if (!tenants[library].started.insert(kernel).second) {
+    double& longest = warm_up.later_s[kernel][power_of(multiply_adds)];
+    longest = std::max(longest, *seconds);
+    return;
+  }
   double& longest = warm_up.longest_s[kernel];
   longest = std::max(longest, *seconds);
 }

@@ -3,6 +3,7 @@
 // the tensors of earlier cases.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -44,12 +45,22 @@ struct Isolation::State {
   /// once does not count towards a call's time limit.
   struct WarmUp {
     std::map<std::int64_t, double> longest_s;  ///< by kernel, of the calls that returned
-    bool is_used_up = false;                   ///< one did not return in time
-    int in_vain = 0;  ///< cases whose new workers did not confirm a stale result
+    /// The longest later calls by kernel, and by the power of two of their multiply-adds.
+    std::map<std::int64_t, std::map<int, double>> later_s;
+    bool is_used_up = false;  ///< one did not return in time
+    int in_vain = 0;          ///< cases whose new workers did not confirm a stale result
   };
 
   /// A backend of this program that is also in a library, which this program launched again can
   /// load.
+  /// The way to tell that a call hangs, if nobody gave a time limit.
+  enum class Hangs : std::uint8_t {
+    by_limit,   ///< it reaches the time limit of its work
+    patiently,  ///< likewise, but it may take ten times as long as what returned
+    early,      ///< also by loading and compiling nothing for much longer than what returned took
+    in_tries    ///< likewise, with less patience: what is found is confirmed early
+  };
+
   struct Elsewhere {
     std::function<std::string()> make;   ///< returns the library's path; throws Error
     std::optional<std::string> library;  ///< its path, once made
@@ -63,6 +74,7 @@ struct Isolation::State {
   std::optional<isolate::Relauncher> relauncher;
   std::unique_ptr<isolate::Zygote> relaunched;
   bool cannot_relaunch = false;
+  Hangs hangs = Hangs::by_limit;
   std::map<std::string, Tenant> tenants;   ///< the tenants by library
   std::map<std::string, WarmUp> warm_ups;  ///< the warm-ups by library
   std::map<const mote_backend*, Elsewhere> elsewhere;
@@ -85,10 +97,19 @@ struct Isolation::State {
   /// The time that the next call of a kernel may take beyond its limit; `most_s` if nothing is
   /// known of it.
   double warm_up_of(const std::string& library, std::int64_t kernel, double most_s) const;
+  /// The time that a call with so many multiply-adds takes, by the longest of those that returned
+  /// after the first in their process; 0: nothing is known.
+  double expected_s(const std::string& library, std::int64_t kernel, double multiply_adds) const;
+  /// The least limit that such a call has, whatever the default for its work is.
+  double least_limit(const std::string& library, std::int64_t kernel, double multiply_adds) const;
+  /// The time after which such a call hangs if it loads and compiles nothing; 0: only its limit
+  /// says so.
+  double idle_limit(const std::string& library, std::int64_t kernel, double multiply_adds) const;
   /// True if new workers are worth their start: it is short, or few were started in vain.
   bool affords_new_workers(const std::string& library) const;
   /// Records that the call returned after that time, or (nullopt) did not return.
-  void note_call(const std::string& library, std::int64_t kernel, std::optional<double> seconds);
+  void note_call(const std::string& library, std::int64_t kernel, std::optional<double> seconds,
+                 double multiply_adds);
   /// The room for the next case: not at the location of the cases just before it, so that a late
   /// write meets closed pages.
   std::span<char> next_room() const;

@@ -44,7 +44,7 @@ bool spoils_worker(Verdict v) {
 
 bool Prepared::is_taken_in_worker(const mote_backend& backend) {
   IsolatedRun run(case_, options_, *state_, backend,
-                  options_.isolation->state().location_of(backend), limits());
+                  options_.isolation->state().location_of(backend), limits(), multiply_adds_);
   const mote_kernel* kernel = run.choose();
   if (kernel == nullptr) return run.why().verdict != Verdict::declined;
   return !is_declined(*kernel->contract);
@@ -53,7 +53,8 @@ bool Prepared::is_taken_in_worker(const mote_backend& backend) {
 Outcome Prepared::run_isolated(const mote_backend& backend) {
   Isolation::State& isolation = options_.isolation->state();
   if (isolation.may_lack_threads(backend)) return run_where_threads_are_missing(backend);
-  IsolatedRun run(case_, options_, *state_, backend, isolation.location_of(backend), limits());
+  IsolatedRun run(case_, options_, *state_, backend, isolation.location_of(backend), limits(),
+                  multiply_adds_);
   return run_calls(run);
 }
 
@@ -65,7 +66,7 @@ Outcome Prepared::run_where_threads_are_missing(const mote_backend& backend) {
   Isolation::State& isolation = options_.isolation->state();
   const auto run_at = [&](const Isolation::State::Location& location,
                           const isolate::Limits& within) {
-    IsolatedRun run(case_, options_, *state_, backend, location, within);
+    IsolatedRun run(case_, options_, *state_, backend, location, within, multiply_adds_);
     return run_calls(run);
   };
   const Isolation::State::Location here = isolation.location_of(backend);

@@ -2,6 +2,7 @@
 // Waits with limits. Memory is measured after each answer and while waiting for one.
 #include "worker.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,7 +14,9 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <string>
 
+#include "idleness.h"
 #include "mote/oracle/memory.h"
 #include "mote/oracle/run.h"
 
@@ -65,6 +68,7 @@ Answer Worker::receive(const Limits& limits) {
   auto until = after(limits.seconds);
   const auto limit = until - Clock::duration(waited());
   std::optional<Clock::time_point> grace;
+  std::optional<Idleness> idle;  // it reads files, which most answers are too quick for
   for (;;) {
     pollfd waiting{child_.socket, POLLIN, 0};
     const bool ready = poll(&waiting, 1, milliseconds_until(until)) > 0;
@@ -81,6 +85,18 @@ Answer Worker::receive(const Limits& limits) {
     if (!ready && limits.arena != nullptr && limits.arena->taken() - arena_before > kMaxGapBytes)
       return ended_by_us(Ending::gaps, "touches more than " + format_bytes(kMaxGapBytes) +
                                            " of the gaps between elements");
+    if (!ready && limits.idle_s > 0) {
+      if (!idle) idle.emplace(child_.process);
+      idle->look(waited());
+      if (idle->seconds() >= limits.idle_s) {
+        if (!idle->has_children())
+          return ended_by_us(Ending::hung,
+                             fmt::format("no result after {:.2g} s in which it loaded "
+                                         "and compiled nothing",
+                                         limits.idle_s));
+        idle->restart();
+      }
+    }
     if (!ready && Clock::now() >= until) {
       until = limit + Clock::duration(waited());
       if (Clock::now() >= until) return ended_by_us(Ending::hung, "");

@@ -25,18 +25,24 @@ enum class Ending : std::uint8_t {
 
 struct Answer {
   Ending ending = Ending::answered;
-  Reply reply;      ///< the fault of a crash, if one was reported
-  std::string how;  ///< "SIGSEGV", "ended the process (exit code 3)"; for memory: how much
+  Reply reply;  ///< the fault of a crash, if one was reported
+  /// "SIGSEGV", "ended the process (exit code 3)"; for memory: how much; for a hang that was found
+  /// before the limit: "no result after 2 s, …".
+  std::string how;
 };
 
 /// The maximum memory of touched gaps of tensors.
 constexpr std::int64_t kMaxGapBytes = std::int64_t{1} << 30U;
 
 struct Limits {
-  double seconds = 30;  ///< without those in which the worker waits for a processor
-  double warm_up_s = 0;             ///< additional time for the first call of a kernel in a process
-  std::int64_t memory = INT64_MAX;  ///< its own since its start, without the arena
-  const Arena* arena = nullptr;     ///< if given, it may grow by at most kMaxGapBytes
+  double seconds = 30;   ///< without those in which the worker waits for a processor
+  double warm_up_s = 0;  ///< additional time for the first call of a kernel in a process
+  /// The time, without that in which it waits for a processor, after which a worker hangs that
+  /// loads and compiles nothing: it took hardly a page, read nothing, and has no process of its
+  /// own; 0: no such limit.
+  double idle_s = 0;
+  std::int64_t memory = INT64_MAX;         ///< its own since its start, without the arena
+  const Arena* arena = nullptr;            ///< if given, it may grow by at most kMaxGapBytes
   const std::atomic<int>* stop = nullptr;  ///< CaseRunOptions::stop
 };
 
