@@ -142,7 +142,7 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _is_torch(value: Any) -> bool:
+def is_torch(value: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
@@ -154,7 +154,7 @@ def to_numpy(value: Any) -> np.ndarray:
     """
     if isinstance(value, np.ndarray):
         return value
-    if _is_torch(value):
+    if is_torch(value):
         import torch
 
         value = value.detach().cpu()
@@ -170,7 +170,7 @@ def to_numpy(value: Any) -> np.ndarray:
 
 def store(value: Any, dl: Any, name: str) -> None:
     """Copies a returned array to an output. Raises Returned for another dtype or shape."""
-    if _is_torch(value) and dtype_name(dl.dtype) == "bf16":
+    if is_torch(value) and dtype_name(dl.dtype) == "bf16":
         import torch
 
         to = torch_over(dl)
@@ -247,7 +247,7 @@ def _let_go(managed: Any, held: dict[int, Any] = _held) -> None:
 
 def _managed(value: Any) -> Any:
     """The DLManagedTensor of an array's memory: the array's own, or one that holds the array."""
-    if _is_torch(value) and value.requires_grad:
+    if is_torch(value) and value.requires_grad:
         value = value.detach()
     if hasattr(value, "__dlpack__") and not isinstance(value, Tensor):
         from ._capsule import taken

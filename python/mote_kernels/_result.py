@@ -194,6 +194,9 @@ class Result:
                 blocks.append("  It was given NumPy's arrays, as its code names no library: "
                               "arrays='torch' or arrays='jax' gives others.")
             return f"{head}FAILED ({cases}, seed {self.seed})\n" + "\n".join(blocks)
+        if self.interrupted and self.judged == 0:
+            where = self.subject.interrupted_in.rstrip()
+            return f"{head}interrupted before a case was judged" + (f", in\n{where}" if where else "")
         if self.judged == 0:
             return f"{head}no case was judged{self._why()}"
         reasons = {why: n for why, n in self.declined.items() if not why.startswith(_NOT_IN_PLACE)}

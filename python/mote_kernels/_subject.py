@@ -11,10 +11,12 @@ import functools
 import math
 import os
 import sys
+import time
 from typing import Any, Callable
 
 from . import _arrays
 from ._door import FAILED, INVALID, OK, OUT_OF_MEMORY, UNSUPPORTED, Error, Texts, ffi, lib, text
+from ._earlier import Earlier
 from ._exceptions import Returned, in_one_line, stays, traceback_of
 from ._ops import Op
 from ._signature import Signature, is_guessed, kind_of, signature_of
@@ -92,6 +94,8 @@ class Subject:
         self.forward = forward
         self.errors: dict[str, str] = {}
         self.stopped = False
+        self.interrupted_in = ""  #: the traceback of Ctrl-C in the function
+        self._earlier = Earlier()
         self.error_file: str | None = os.environ.get("MOTE_WORKER_ERRORS")
         self.dropped = self._dropped_axes()
         self._texts = Texts()
@@ -201,8 +205,9 @@ class Subject:
         try:
             self.call(call)
             return OK
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as e:
             self.stopped = True
+            self.interrupted_in = traceback_of(e)
             lib.mote_py_interrupt()
             return OUT_OF_MEMORY
         except BaseException as e:  # noqa: BLE001: whatever the function raises is its failure
@@ -229,15 +234,23 @@ class Subject:
             from ._grad import run_backward  # it needs no framework unless it is called
 
             return run_backward(self, inputs, _params(call), call)
-        axis = self.style.axis if self.style.axis is not None else 1
-        positional, named = self.signature.arguments(inputs, outputs, _params(call), axis)
-        returned = self.fn(*positional, **named)
+        begin = time.monotonic()
+        returned = self._called(inputs, outputs, call)
+        seconds = time.monotonic() - begin
         if not self.signature.outputs:
-            self.store(returned, call)
+            stored = self.store(returned, call)
+            if self.kind != "jax":  # its arrays never change
+                self._earlier.check(stored, inputs, lambda x: self._called(x, {}, call),
+                                    seconds)
         elif self.style.device:
             for name, made in outputs.items():
                 self.store_one(name, made, call)
         return None
+
+    def _called(self, inputs: dict[str, Any], outputs: dict[str, Any], call: Any) -> Any:
+        axis = self.style.axis if self.style.axis is not None else 1
+        positional, named = self.signature.arguments(inputs, outputs, _params(call), axis)
+        return self.fn(*positional, **named)
 
     def _views(self, tensors: Any, count: int, of: tuple[Any, ...],
                make: Callable[[Any], Any]) -> dict[str, Any]:
@@ -256,18 +269,22 @@ class Subject:
         index = tuple(0 if axis in self.dropped else slice(None) for axis in of.axes[lacking:])
         return array[index] if 0 in index else array
 
-    def store(self, returned: Any, call: Any) -> None:
+    def store(self, returned: Any, call: Any) -> dict[str, Any]:
+        """Stores what the function returned, and returns it by the names of the outputs."""
         wanted = [(k, y.name) for k, y in enumerate(self.op.outputs)
                   if k < call.output_count]
         values = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         if len(values) != len(wanted):
             raise Returned(f"the function returned {len(values)} arrays, expected {len(wanted)}: "
                            + ", ".join(name for _, name in wanted))
+        stored: dict[str, Any] = {}
         for (k, name), value in zip(wanted, values):
             if call.outputs[k] != ffi.NULL:
                 if value is None:
                     raise Returned(f"{name}: the function returned None, expected an array")
                 self.store_one(name, value, call)
+                stored[name] = value
+        return stored
 
     def store_one(self, name: str, value: Any, call: Any) -> None:
         k = [y.name for y in self.op.outputs].index(name)

@@ -100,3 +100,56 @@ def is_slow(x):
     """Right, and takes 11 ms for an element."""
     time.sleep(0.011 * x.size)
     return np.maximum(x, 0)
+
+
+def _in_memory(x):
+    """The elements that lie one after another from the first on, whatever the strides are."""
+    first = (ctypes.c_float * x.size).from_address(x.ctypes.data)
+    return np.frombuffer(first, np.float32).reshape(x.shape)
+
+
+def relu_ignores_strides(x):
+    return np.maximum(_in_memory(x), 0)
+
+
+def softmax_ignores_strides(x):
+    e = np.exp(_in_memory(x) - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def relu_takes_one_stride(x):
+    """Takes the stride of the last axis for that of one axis over all."""
+    step = x.strides[-1]
+    return np.maximum(np.lib.stride_tricks.as_strided(x.reshape(x.shape), x.shape, [
+        step * int(np.prod(x.shape[k + 1:])) for k in range(x.ndim)]), 0)
+
+
+_buffers = {}
+_buffer = np.empty(1 << 20, np.float32)
+_results = {}
+
+
+def relu_in_one_buffer_a_shape(x):
+    return np.maximum(x, 0, out=_buffers.setdefault(x.shape, np.empty_like(x)))
+
+
+def relu_in_one_buffer(x):
+    return np.maximum(x, 0, out=_buffer[:x.size].reshape(x.shape) if x.size <= _buffer.size else None)
+
+
+def relu_in_two_buffers(x):
+    """Takes two buffers in turn."""
+    _calls[0] += 1
+    key = x.shape, _calls[0] % 2
+    return np.maximum(x, 0, out=_buffers.setdefault(key, np.empty_like(x)))
+
+
+def relu_of_known_results(x):
+    """Right: equal inputs have one result, which nothing changes."""
+    key = x.shape, x.tobytes()
+    return _results.setdefault(key, np.maximum(x, 0))
+
+
+def relu_may_return_its_input(x):
+    """Right: its result may be its input, which is the caller's."""
+    return x if (x >= 0).all() else np.maximum(x, 0)

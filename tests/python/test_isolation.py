@@ -109,6 +109,35 @@ def test_what_remembers_contents_is_stale():
     assert f.verdict == "stale", f.reason
 
 
+@pytest.mark.parametrize("fn", [isolated.relu_in_one_buffer_a_shape, isolated.relu_in_one_buffer,
+                                isolated.relu_in_two_buffers])
+@pytest.mark.parametrize("isolate", [True, False])
+def test_a_result_that_a_later_call_changes_is_found(fn, isolate):
+    r = mote.check(fn, "relu", count=60, seed=1, isolate=isolate, shrink=2)
+    assert "y: the function changed an array that it had returned before" in r.failure.reason
+    assert "expected a new array from each call" in str(r)
+
+
+@pytest.mark.parametrize("fn", [isolated.relu_of_known_results, isolated.relu_may_return_its_input])
+@pytest.mark.parametrize("isolate", [True, False])
+def test_results_that_stay_may_be_shared(fn, isolate):
+    r = mote.check(fn, "relu", count=60, seed=1, isolate=isolate)
+    assert r.passed, str(r)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("fn, op, axis", [(isolated.relu_ignores_strides, "relu", None),
+                                          (isolated.softmax_ignores_strides, "softmax", -1),
+                                          (isolated.relu_takes_one_stride, "relu", None)])
+def test_strides_that_are_ignored_are_no_staleness(fn, op, axis, seed):
+    r = mote.check(fn, op, axis=axis, count=60, seed=seed, shrink=3)
+    verdicts = {f.verdict: f for f in r.failures}
+    assert verdicts and "stale" not in verdicts, str(r)
+    told = [f for f in r.failures if f.verdict in ("failed", "nondeterministic")]
+    assert all(f.diagnosis.startswith("strides ignored: with the elements of x read one after")
+               for f in told if fn is not isolated.relu_takes_one_stride), str(r)
+
+
 def test_threads_of_the_import_are_no_problem():
     """The module computes on a pool of threads when it is imported; a fork would lack them."""
     r = mote.check(threaded.by_pool, "relu", count=20, seed=1)

@@ -195,6 +195,7 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
   d.with = condition.with;
   d.without = condition.without;
   std::optional<Found> found = by_offset(smallest, judge);
+  if (!found) found = by_strides(smallest, outcome, judge);
   if (!found) found = by_verdict(smallest, outcome, judge);
   if (!found) {
     FailingCases failing(smallest, outcome, all, judge, deadline);

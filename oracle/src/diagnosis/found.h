@@ -23,6 +23,8 @@ std::optional<Found> by_verdict(const Case& c, const Outcome& outcome, const Jud
 /// Diagnoses a tensor whose elements lie far apart: finds the number of bits in which offsets are
 /// counted by runs with smaller and greater gaps.
 std::optional<Found> by_offset(const Case& c, const Judge& judge);
+/// Diagnoses a tensor that is read or written as if it were row-major; the case passes if all are.
+std::optional<Found> by_strides(const Case& c, const Outcome& outcome, const Judge& judge);
 /// Diagnoses unexplained values that differ in another run.
 std::optional<Found> by_chance(const Case& c, const Outcome& outcome, const Judge& judge);
 /// Diagnoses unexplained values that are all nearly right.

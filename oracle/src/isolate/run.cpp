@@ -119,12 +119,21 @@ Outcome Prepared::run_in_worker(IsolatedRun& run, const mote_contract* contract)
   std::vector<Dense> others = isolate::other_contents(
       case_, inputs, judgement_.radius,
       case_.indices | (contract != nullptr ? indices_of(*contract) : MOTE_INDICES_ANY));
+  // A read that met memory of an earlier call, and does so in a fresh process too, in which there
+  // was none, is one outside of the kernel's tensors, as with wrong strides.
+  const auto of_own_access = [&](const Outcome& outcome, int site) {
+    if (outcome.verdict != Verdict::stale || !run.affords_restarts()) return outcome;
+    run.restart();
+    const RunResult alone = run.run(inputs, Poison::first, site);
+    if (!alone.ended || alone.ended->verdict != Verdict::stale) return outcome;
+    return outcome_of(Verdict::out_of_bounds, "reads outside of its tensors, far from them");
+  };
   const RunResult other = run.run(others, Poison::first, 0);
-  if (auto nothing = without_result(other)) return *nothing;
+  if (auto nothing = without_result(other)) return of_own_access(*nothing, 0);
   const RunResult first = run.run(inputs, Poison::first, 0);
-  if (auto nothing = without_result(first)) return *nothing;
+  if (auto nothing = without_result(first)) return of_own_access(*nothing, 0);
   const RunResult second = run.run(inputs, Poison::second, 1);
-  if (second.ended) return *second.ended;
+  if (second.ended) return of_own_access(*second.ended, 1);
   if (auto leak = leaked_threads(run)) return *leak;
   Outcome outcome = judged(first, second, contract);
   const bool differs =
@@ -183,7 +192,9 @@ std::optional<Outcome> Prepared::leaked_threads(IsolatedRun& run) {
 bool Prepared::is_right_alone(IsolatedRun& run, const mote_contract* contract) {
   run.restart();
   const RunResult alone = run.run(state_->inputs, Poison::first, 0);
-  return !without_result(alone) && !is_failure(judged(alone, alone, contract).verdict);
+  const RunResult elsewhere = run.run(state_->inputs, Poison::second, 1);
+  return !without_result(alone) && !without_result(elsewhere) &&
+         !is_failure(judged(alone, elsewhere, contract).verdict);
 }
 
 bool Prepared::is_right_after(IsolatedRun& run, const std::vector<Dense>& others,

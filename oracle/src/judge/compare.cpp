@@ -158,8 +158,9 @@ Outcome compare(const Comparison& c) {
   for (const Dense& d : c.first) outcome.elements += d.count();
   if (c.status_of_second != MOTE_OK) {
     outcome.verdict = Verdict::nondeterministic;
-    outcome.reason = fmt::format("the second run returned status {}, the first succeeded",
-                                 int{c.status_of_second});
+    outcome.reason = fmt::format("the second run returned status {}, the first succeeded{}{}",
+                                 int{c.status_of_second}, c.message_of_second.empty() ? "" : ": ",
+                                 c.message_of_second);
   } else if (!c.damage.empty()) {
     outcome.verdict = c.damage_verdict;
     outcome.reason = c.damage;

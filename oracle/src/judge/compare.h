@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "judge/bounds.h"
@@ -31,6 +32,7 @@ struct Comparison {
   std::string damage;  ///< a write near the elements, or to an input; empty: none
   Verdict damage_verdict = Verdict::out_of_bounds;
   mote_status status_of_second = MOTE_OK;
+  std::string_view message_of_second = {};
   bool is_given = false;      ///< a person gave the case, so that it is not vacuous
   bool deterministic = true;  ///< according to the kernel's contract
 };

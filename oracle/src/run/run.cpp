@@ -200,6 +200,7 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
                     .damage = damaged.damage,
                     .damage_verdict = damaged.damage_verdict,
                     .status_of_second = second.status,
+                    .message_of_second = second.message,
                     .is_given = options_.is_given,
                     .deterministic = contract == nullptr || contract->deterministic != 0});
     if (options_.keep_outputs && is_failure(outcome.verdict))
