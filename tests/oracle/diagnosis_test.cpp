@@ -94,6 +94,7 @@ TEST(Diagnosis, SaysWhatAMutantDoes) {
       {"gemm_fp16_sums", "gemm a=f64[1,1] b=f64[1,1] fill=onehot:0", "narrow accumulator"},
       {"sum_stagnates", "sum x=bf16[1,40,1] fill=index:0", "narrow accumulator"},
       {"layer_norm_one_pass", "layer_norm x=f32[1,10] fill=mean:1", "one-pass variance"},
+      {"gemm_ignores_ld", "gemm a=f64[2,1]:pad1 b=f64[1,1] fill=index:0", "strides ignored"},
       {"gemm_unwritten", "gemm a=f32[1,1] b=f32[1,1] fill=index:0", "surviving poison"},
       {"cheat_dirty_workspace", "gemm a=f32[1,1] b=f32[1,1] fill=index:0", "surviving poison"},
       {"cheat_writes_gap", "gemm a=f32[1,1] b=f32[1,1] fill=index:0", "out of range"},

@@ -230,6 +230,16 @@ def test_ctrl_c_keeps_what_was_found():
     assert "interrupted" in str(r)
 
 
+def test_ctrl_c_in_a_function_that_does_not_end_says_where_it_was():
+    def waits_for_nobody(x):
+        raise KeyboardInterrupt
+
+    r = mote.check(waits_for_nobody, "relu", budget=60, seed=1)
+    assert r.interrupted and not r.passed and r.judged == 0
+    assert str(r).startswith("relu: waits_for_nobody: interrupted before a case was judged, in\n")
+    assert "in waits_for_nobody\n    raise KeyboardInterrupt\n" in str(r)
+
+
 def test_budgets_are_texts_too():
     r = mote.check(right.relu, "relu", budget="200ms", seed=1, isolate=False)
     assert r.passed and r.judged > 0
