@@ -51,8 +51,6 @@ struct Isolation::State {
     int in_vain = 0;          ///< cases whose new workers did not confirm a stale result
   };
 
-  /// A backend of this program that is also in a library, which this program launched again can
-  /// load.
   /// The way to tell that a call hangs, if nobody gave a time limit.
   enum class Hangs : std::uint8_t {
     by_limit,   ///< it reaches the time limit of its work
@@ -61,6 +59,8 @@ struct Isolation::State {
     in_tries    ///< likewise, with less patience: what is found is confirmed early
   };
 
+  /// A backend of this program that is also in a library, which this program launched again can
+  /// load.
   struct Elsewhere {
     std::function<std::string()> make;   ///< returns the library's path; throws Error
     std::optional<std::string> library;  ///< its path, once made
