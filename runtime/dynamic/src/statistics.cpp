@@ -77,17 +77,18 @@ std::vector<KeptMemory> State::kept_memory() {
 
 DynamicStatistics State::statistics() {
   forget_unasked();
-  DynamicStatistics found{.variables = variables,
-                          .values = values,
-                          .steps = step_count,
-                          .pending_steps = pending_steps,
-                          .free_bytes = pool->free_bytes() + kernels.unused_bytes() + free_device_bytes(*this),
-                          .memo_hits = memo.hits(),
-                          .compiled_graphs = graphs.size(),
-                          .compilations = graphs.made(),
-                          .compiled_bytes = graphs.bytes(),
-                          .computed_again = computed_again,
-                          .forgotten = forgotten};
+  DynamicStatistics found{
+      .variables = variables,
+      .values = values,
+      .steps = step_count,
+      .pending_steps = pending_steps,
+      .free_bytes = pool->free_bytes() + kernels.unused_bytes() + free_device_bytes(*this),
+      .memo_hits = memo.hits(),
+      .compiled_graphs = graphs.size(),
+      .compilations = graphs.made(),
+      .compiled_bytes = graphs.bytes(),
+      .computed_again = computed_again,
+      .forgotten = forgotten};
   // Memory that several values share counts once, for the first reason.
   std::unordered_set<const void*> counted;
   const auto count = [&](const Value& value, std::size_t& bytes) {

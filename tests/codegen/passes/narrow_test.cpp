@@ -24,9 +24,8 @@ TEST(Narrow, APartComparesDifferencesThatFit32Bits) {
   const LoopProgram p = after(compiled(kArgmax), "positions, simd n, simd n_again, narrow 3");
   expect_text(to_string(p), "for n_again_part in 0..N step 3 with ");
   expect_text(to_string(p), "simd for n_again in n_again_part..min(n_again_part + 3, N) with ");
-  const Version whole = scheduled_by(compiled(kArgmax), parse_steps("positions, simd n, simd "
-                                                                    "n_again, narrow 1073741824"));
-  const std::string text = emit_c(whole.program).text;
+  const std::vector<Step> steps = parse_steps("positions, simd n, simd n_again, narrow 1073741824");
+  const std::string text = emit_c(Schedule{{scheduled_by(compiled(kArgmax), steps)}}, {});
   expect_text(text, "int32_t ");
   expect_text(text, "#pragma omp simd reduction(min : ");
   expect_text(text, "mote_min_i32(");

@@ -27,8 +27,8 @@ enum class StepKind : std::uint8_t {
   jam,               ///< `jam 8`: sums in arrays get the terms of 8 iterations at a time
   prefetch,          ///< `prefetch r`: r's last loop that reads a row fetches the next one
   hoist,             ///< `hoist`: conditions on data are asked before loops that only copy
-  narrow,            ///< `narrow 1073741824`: simd loops compare the positions of that many iterations
-                     ///< in 32 bits
+  narrow,            ///< `narrow 4096`: simd loops compare the positions of 4096 iterations in 32
+                     ///< bits
   inward,            ///< `inward c 256`: c goes inside the loops that it holds, by tiles of 256
   partial,           ///< `partial r 64`: each 64 iterations of r add up partial sums of their own
   outward,           ///< `outward c 256`: c goes outside the loops that hold it, by parts of 256
