@@ -230,7 +230,7 @@ class Graph:
     # ---- the graph
 
     def finish(self) -> None:
-        """Computes everything pending that a variable has."""
+        """Computes everything pending that a variable has, and waits for devices."""
         done(lib.mote_dynamic_finish(self.handle))
 
     def statistics(self) -> Statistics:

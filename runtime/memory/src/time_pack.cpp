@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <memory_resource>
 #include <numeric>
 #include <set>
 #include <span>
@@ -73,9 +72,8 @@ class FreeMemory {
     by_bytes_.erase({bytes, begin});
   }
 
-  std::pmr::unsynchronized_pool_resource heap_;               // gaps come and go with each block
-  std::pmr::map<std::uint64_t, std::uint64_t> gaps_{&heap_};  // by offset
-  std::pmr::set<std::pair<std::uint64_t, std::uint64_t>> by_bytes_{&heap_};  // (bytes, offset)
+  std::map<std::uint64_t, std::uint64_t> gaps_;                 // by offset
+  std::set<std::pair<std::uint64_t, std::uint64_t>> by_bytes_;  // (bytes, offset)
   std::uint64_t top_ = 0;
 };
 

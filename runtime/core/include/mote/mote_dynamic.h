@@ -274,7 +274,7 @@ MOTE_API mote_status mote_no_gradient_end(void);
 
 /* ---- the graph ---- */
 
-/* Computes everything pending that a variable has. */
+/* Computes everything pending that a variable has, and waits for what devices were given. */
 MOTE_API mote_status mote_dynamic_finish(mote_dynamic* graph);
 typedef struct mote_dynamic_statistics {
   size_t size;           /* sizeof(mote_dynamic_statistics), set by the caller */
