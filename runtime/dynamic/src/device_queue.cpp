@@ -11,8 +11,6 @@
 namespace mote::trace {
 namespace {
 
-/// The free bytes that are kept in any case; beyond, as many as are in use.
-constexpr std::size_t kKeptBytes = std::size_t{64} << 20U;
 /// Devices place memory at multiples of this number of bytes.
 constexpr std::size_t kLeastBytes = 256;
 
@@ -41,8 +39,10 @@ Tensor DeviceQueue::take_block(std::size_t bytes) {
     all.free.pop_back();
     return all.blocks[k];
   }
-  if (all.to_make > 0) --all.to_make;
+  // There is room before a block is made: nothing fails behind that.
+  if (all.blocks.size() == all.blocks.capacity()) all.blocks.reserve(2 * all.blocks.size() + 1);
   Tensor block = make_block(bytes);
+  if (all.to_make > 0) --all.to_make;
   all.blocks.push_back(block);
   return block;
 }

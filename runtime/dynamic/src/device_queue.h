@@ -75,7 +75,9 @@ class DeviceQueue {
   std::map<std::size_t, Class> classes_;  ///< by bytes
   std::unordered_set<const mote_storage*> blocks_of_;
   std::size_t bytes_ = 0;  ///< of all blocks
-  std::size_t limit_ = 0;  ///< more bytes are made only after free blocks were given back
+  /// More bytes are made only after free blocks were given back: there are at most as many of these
+  /// as of those in use, or kKeptBytes.
+  std::size_t limit_ = 0;
   std::uint64_t issued_ = 0;
   std::uint64_t first_under_way_ = 1;
   std::vector<Failure> failures_;  ///< with room for another one

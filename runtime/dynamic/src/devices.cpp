@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "device/device_copy.h"
 #include "device_queue.h"
-#include "fail.h"
 #include "state.h"
 
 namespace mote::trace {
@@ -46,8 +44,18 @@ void State::wait_for_devices() noexcept {
   for (const auto& queue : queues) queue->wait();
 }
 
+void State::wait_for_devices(std::span<Value* const> read, std::span<const Tensor> written) {
+  const auto is_there = [](const Value* value) {
+    return value != nullptr && !value->form->form.is_on_host();
+  };
+  const bool uses_a_device = !queues.empty() && (std::ranges::any_of(read, is_there) ||
+                                                 !std::ranges::all_of(written, is_on_host));
+  if (!uses_a_device) return;
+  wait_for_devices();
+  check_devices(read);
+}
+
 void State::check_devices(std::span<Value* const> read) {
-  if (queues.empty()) return;
   try {
     for (const Value* value : read) {
       if (value == nullptr || value->on_device == 0) continue;

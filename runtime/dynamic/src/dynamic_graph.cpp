@@ -102,9 +102,7 @@ Variable DynamicGraph::scalar(const Variable& like, double value) {
 
 Variable DynamicGraph::zeros(const TensorForm& form) {
   const Lock lock(state_->mutex);
-  const Tensor value = state_->allocate(*state_->kernels.form_of(form));
-  state_->wait_for_devices();
-  fill(value, 0);
+  const Tensor value = state_->filled(*state_->kernels.form_of(form), 0);
   return state_->give(state_->make_value(state_->kernels.form_of(value.form()), value, false));
 }
 

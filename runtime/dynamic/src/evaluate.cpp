@@ -43,11 +43,8 @@ class Evaluation {
     if (!outputs_.empty()) compute(lock);
     for (const View& view : views_) look(view);
     // Nothing fails from here on: a step whose values have memory is done.
-    for (Made& one : made_) {
-      if (one.value->tensor) continue;
-      one.value->on_device = on_device_;
-      state_.set_tensor(*one.value, std::move(one.tensor));
-    }
+    for (Made& one : made_)
+      if (!one.value->tensor) state_.set_tensor(*one.value, std::move(one.tensor));
     state_.computed_again += again_;
     for (Step* step : part_.steps) {
       state_.set_done(*step);
@@ -138,15 +135,20 @@ class Evaluation {
     return static_cast<std::size_t>(std::ranges::count_if(
         kernel.outputs, [](const SharedForm& form) { return form != nullptr; }));
   }
-  /// Computes a single command, whose tensors are those of the outputs that are there.
+  /// Computes a single command, whose tensors are those of the outputs that are there. What fails
+  /// stays pending, so that this waits for a device.
   void call(Kernel& kernel, const std::vector<Tensor>& tensors) {
     std::vector<const Tensor*> outputs(kernel.outputs.size());
     std::size_t next = 0;
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (kernel.outputs[k]) outputs[k] = &tensors[next++];
     const ValueList& inputs = part_.steps[0]->inputs;
-    on_device_ =
+    const std::uint64_t command =
         state_.call(kernel, std::span<Value* const>(inputs.begin(), inputs.size()), outputs);
+    if (command == 0) return;
+    DeviceQueue& queue = state_.queue_of(*kernel.device);
+    queue.wait();
+    queue.check(command);
   }
 
   /// Computes all outputs of the caller's function, which is the only step.
@@ -223,7 +225,6 @@ class Evaluation {
   std::vector<View> views_;             ///< those whose output is needed
   std::vector<std::uint32_t> outputs_;  ///< numbers of values that the graph computes
   std::vector<Made> made_;
-  std::uint64_t on_device_ = 0;        ///< the command of a device that computes them; 0: none
   std::vector<const Tensor*> memory_;  ///< by number: that of `made_`
 };
 

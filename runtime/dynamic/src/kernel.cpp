@@ -187,6 +187,9 @@ Ref<Kernel> KernelTable::make(const Command& command, std::span<Value* const> in
   kernel->plan = KernelPlan::make(command, given, made, {}, {.context = context_});
   kernel->call.emplace(kernel->plan);
   kernel->device = kernel->plan->device();
+  for (const auto* forms : {&kernel->inputs, &kernel->outputs})
+    for (const SharedForm& form : *forms)
+      if (form && !form->form.is_on_host()) kernel->is_on_host = false;
   if (random_ops_.size() != command.registry().size()) random_ops_ = random_ops(command.registry());
   kernel->is_random = random_ops_[command.op()];
   return kernel;

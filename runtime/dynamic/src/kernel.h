@@ -41,7 +41,8 @@ struct Kernel {
   std::vector<SharedForm> outputs;  ///< null: left out
   std::shared_ptr<const KernelPlan> plan;
   std::optional<BoundCall> call;
-  std::optional<Device> device;  ///< none: the host, or one that no plug-in offers
+  std::optional<Device> device;  ///< that of all tensors, if a plug-in offers it
+  bool is_on_host = true;        ///< all tensors are
   /// Calls whose output 0 is in the memory of that input, as far as they were asked for; none where
   /// the op does not allow it, or the kernel would be another one.
   std::vector<std::pair<std::size_t, std::optional<BoundCall>>> in_place;

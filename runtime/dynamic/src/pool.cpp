@@ -11,8 +11,6 @@ namespace {
 
 /// The smallest block, and the bytes in front of each in which its class is stored.
 constexpr std::size_t kHeader = kAlignment;
-/// The free bytes that are kept in any case; beyond, no more than were ever used at once.
-constexpr std::size_t kKeptBytes = std::size_t{64} << 20U;
 
 /// Returns the number of the smallest class whose blocks have that many bytes. Class 8·e + m has
 /// blocks of 2^e·(1 + m/8) bytes.

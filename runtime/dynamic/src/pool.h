@@ -11,6 +11,10 @@
 
 namespace mote::trace {
 
+/// The free bytes that are kept in any case; beyond, a pool keeps no more than were ever used at
+/// once.
+inline constexpr std::size_t kKeptBytes = std::size_t{64} << 20U;
+
 /// Blocks of memory, in classes by size, 8 for each power of two. Of those of a class the one with
 /// the lowest address is taken first, so that a program that does the same again finds its values
 /// where they were, and compiled graphs need not be told of other addresses. It lives until its

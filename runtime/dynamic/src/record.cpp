@@ -68,7 +68,10 @@ std::uint64_t State::call(Kernel& kernel, std::span<Value* const> inputs,
   for (std::size_t k = 0; k < outputs.size(); ++k)
     if (outputs[k] != nullptr) call.bind_output(static_cast<int>(k), outputs[k]->data());
   if (kernel.device) return call_on_device(kernel, call, inputs, outputs);
-  wait_for_devices(inputs);
+  if (!kernel.is_on_host) {
+    wait_for_devices();
+    check_devices(inputs);
+  }
   call.run();
   return 0;
 }
@@ -137,8 +140,11 @@ Ref<Value> State::convert(Value& x, const SharedForm& form) {
   const bool is_pending = defers(std::span(&input, 1));
   const bool is_traced = traces(std::span(&input, 1)) && form->is_real && x.form->is_real;
   std::optional<Tensor> tensor;
-  if (!is_pending) wait_for_devices(std::span(&input, 1));
-  if (!is_pending) copy(*x.tensor, tensor.emplace(allocate(*form)));
+  if (!is_pending) {
+    tensor = allocate(*form);
+    wait_for_devices(std::span(&input, 1), std::span(&*tensor, 1));
+    copy(*x.tensor, *tensor);
+  }
   Results results{make_value(form, tensor, is_traced)};
   if (is_traced || is_pending)
     make_step(Conversion{form}, std::span(&input, 1), results, is_traced, is_pending);
@@ -205,7 +211,7 @@ std::vector<Tensor> State::allocate(std::span<const SharedForm> forms) {
 /// Calls the function without the lock.
 void State::call_function(Lock& lock, const NamedFunction& function, std::span<Value* const> inputs,
                           std::span<const Tensor> outputs) {
-  wait_for_devices(inputs);
+  wait_for_devices(inputs, outputs);
   std::vector<Tensor> given;
   for (const Value* input : inputs) given.push_back(input == nullptr ? Tensor() : *input->tensor);
   const Unlocked unlocked(lock);
@@ -220,7 +226,7 @@ void State::call_function(Lock& lock, const NamedFunction& function, std::span<V
 /// Runs a graph on values with memory, without the lock if it runs the caller's code.
 void State::run_work(Lock& lock, GraphWork& work, std::span<Value* const> inputs,
                      std::span<const Tensor> outputs) {
-  wait_for_devices(inputs);
+  wait_for_devices(inputs, outputs);
   std::vector<const Tensor*> given;
   std::vector<std::shared_ptr<TapeStore>> tapes;  // another thread may free what has them
   for (const Value* input : inputs) {

@@ -140,6 +140,8 @@ struct State {
   static State& of(const DynamicGraph& graph) { return *graph.state_; }
   /// `what` assigns, for messages.
   void assign(Lock& lock, Handle& handle, const Ref<Value>& value, const char* what);
+  /// Returns a new tensor with that number as each element.
+  Tensor filled(const Form& form, double value);
   /// Returns a constant of one element and no axes on the form's device, of its dtype.
   Ref<Value> scalar(const TensorForm& like, double value);
   Variable view_of(Handle& base, const ViewStep& step);
@@ -244,16 +246,14 @@ struct State {
   /// Gives the kernel's call to its device. Returns the command's number in the device's queue.
   std::uint64_t call_on_device(Kernel& kernel, BoundCall& call, std::span<Value* const> inputs,
                                std::span<const Tensor* const> outputs);
-  /// Waits for all commands. Who uses memory of a device otherwise than by them does that first.
+  /// Waits for all commands.
   void wait_for_devices() noexcept;
   /// Throws the error of a command that was to compute one of the values, if it is known by now.
   void check_devices(std::span<Value* const> read);
-  /// Waits, and throws the error of a command that was to compute one of the values.
-  void wait_for_devices(std::span<Value* const> read) {
-    if (queues.empty()) return;
-    wait_for_devices();
-    check_devices(read);
-  }
+  /// Waits if a value or tensor is on a device, and throws the error of a command that was to
+  /// compute one of the values. Who uses memory of a device otherwise than by commands does that
+  /// first.
+  void wait_for_devices(std::span<Value* const> read, std::span<const Tensor> written = {});
   /// Returns whether nothing but a value has the tensor's memory.
   bool has_one_owner(const Tensor& tensor) const;
 

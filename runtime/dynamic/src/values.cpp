@@ -137,6 +137,13 @@ void State::give_own_memory(std::span<const Tensor> lent) {
   }
 }
 
+Tensor State::filled(const Form& form, double value) {
+  Tensor tensor = allocate(form);
+  wait_for_devices({}, std::span(&tensor, 1));
+  fill(tensor, value);
+  return tensor;
+}
+
 Tensor State::allocate(const Form& form) {
   const TensorForm& f = form.form;
   if (f.is_on_host() && f.is_row_major()) return Tensor(f.dtype, f.shape, allocator);

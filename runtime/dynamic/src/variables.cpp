@@ -116,9 +116,7 @@ Ref<Value> State::scalar(const TensorForm& like, double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   for (const auto& [known, constant] : scalars)
     if (std::bit_cast<std::uint64_t>(known) == bits && constant->form == form) return constant;
-  const Tensor tensor = allocate(*form);
-  wait_for_devices();
-  fill(tensor, value);
+  const Tensor tensor = filled(*form, value);
   if (scalars.size() == kKept) scalars.erase(scalars.begin());
   const Ref<Value> made = make_value(form, tensor, false);
   pin(*made);

@@ -10,15 +10,7 @@ namespace {
 
 using namespace test;
 
-LoopProgram compiled(const std::string& statements) {
-  return compile(program("op op\n" + statements));
-}
-
 const char* const kArgmax = "input x f32[R, N]\noutput y = argmax[1](x)\n";
-
-void expect_text(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
-}
 
 TEST(Narrow, APartComparesDifferencesThatFit32Bits) {
   const LoopProgram p = after(compiled(kArgmax), "positions, simd n, simd n_again, narrow 3");

@@ -10,16 +10,8 @@ namespace {
 
 using namespace test;
 
-LoopProgram compiled(const std::string& statements) {
-  return compile(program("op op\n" + statements));
-}
-
 /// Subtracts the mean of its row from each element.
 const char* const kCentered = "input x f32[R, N]\nm = mean[1](x)\noutput y = x - m[i0 over R, N]\n";
-
-void expect_text(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
-}
 
 TEST(Prefetch, TheLastLoopThatReadsARowFetchesTheNextOne) {
   expect_text(to_string(after(compiled(kCentered), "simd n, simd n2, prefetch r")),

@@ -29,6 +29,15 @@ inline LoopProgram after(const LoopProgram& p, const std::string& steps) {
   return v.program;
 }
 
+/// Returns the loops of an op with these statements, called op.
+inline LoopProgram compiled(const std::string& statements) {
+  return compile(program("op op\n" + statements));
+}
+
+inline void expect_text(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
+}
+
 /// Returns the message with which the steps are refused.
 inline std::string refusal(const LoopProgram& p, const std::string& steps) {
   return error_of([&] { (void)scheduled_by(p, parse_steps(steps)); });

@@ -68,6 +68,20 @@ TEST_P(OnLateDevice, NothingOfTheDeviceStays) {
   EXPECT_EQ(test::live_in_the_end(live), live);
 }
 
+/// Pending commands on a device.
+struct DeferredOnLateDevice : OnLateDevice {};
+INSTANTIATE_TEST_SUITE_P(Deferred, DeferredOnLateDevice, testing::Values(true), test::mode_name);
+
+TEST_P(DeferredOnLateDevice, AFailingCommandStaysPendingAndRunsAgain) {
+  const Variable x = g.convert(g.constant(numbered(here, 1)), there);
+  (void)x.value();
+  const Variable y = g.run("neg", {x});
+  LateDevice::get().fail(0);
+  EXPECT_NE(test::error_of([&] { (void)y.value(); }), "");
+  EXPECT_TRUE(y.is_pending());
+  EXPECT_EQ(g.convert(y, here).value().real_at({5}), -numbered(here, 1).real_at({5}));
+}
+
 /// Eager commands on a device whose tasks wait until they are let go.
 struct EagerOnLateDevice : OnLateDevice {
   Tensor far_numbers(int seed) const {
@@ -88,6 +102,21 @@ TEST_P(EagerOnLateDevice, CommandsAreGivenToTheDeviceWithoutAWait) {
   held.open();
   EXPECT_EQ(bits(near(y)), bits(numbered(here, 1)));
   EXPECT_EQ(near(z).real_at({5}), 2 * numbered(here, 1).real_at({5}));
+}
+
+/// What is on the host has nothing to do with what the device computes.
+TEST_P(EagerOnLateDevice, CommandsAndLooksOnTheHostDoNotWaitForTheDevice) {
+  const Variable far = g.constant(far_numbers(1));
+  const Variable x = g.variable(numbered(here, 2));
+  test::Held held;
+  const Variable y = g.run("neg", {far});
+  const Variable z = x + x;  // this and what follows would never end if it waited
+  EXPECT_EQ(z.value().real_at({5}), 2 * numbered(here, 2).real_at({5}));
+  EXPECT_EQ(g.backward({z}, {x})[0].value().real_at({5}), 2);
+  EXPECT_EQ((x * 0.5).value().real_at({5}), numbered(here, 2).real_at({5}) / 2);
+  EXPECT_EQ(g.zeros(here).value().real_at({5}), 0);
+  held.open();
+  EXPECT_EQ(near(y).real_at({5}), -numbered(here, 1).real_at({5}));
 }
 
 TEST_P(EagerOnLateDevice, MemoryThatNothingNeedsIsTakenAgainInTheDevicesOrder) {

@@ -89,7 +89,7 @@ void TapeStore::mark(double token, std::int64_t slots, std::int64_t end, std::in
                                                            static_cast<std::uint64_t>(left)))};
   if (call != way.next) return;
   Values& marked = list.marks[call];
-  keep(marked, values, {}, false);
+  keep_copies(marked, values, {}, false);
 }
 
 }  // namespace mote

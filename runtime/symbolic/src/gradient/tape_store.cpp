@@ -279,8 +279,8 @@ TapeStore::List& TapeStore::list_to_grow(double& token, bool has_calls) {
   return list;
 }
 
-void TapeStore::keep(Values& kept, std::span<const Tensor> values,
-                     const std::vector<bool>& are_kept, bool in_blocks) {
+void TapeStore::keep_copies(Values& kept, std::span<const Tensor> values,
+                            const std::vector<bool>& are_kept, bool in_blocks) {
   make_room(kept, values.size(), in_blocks);
   for (std::size_t k = 0; k < values.size(); ++k)
     if (are_kept.empty() || are_kept[k]) kept.tensors[k] = copy_of(values[k], in_blocks);
@@ -291,7 +291,7 @@ double TapeStore::push(double token, std::span<const Tensor> values,
   const std::lock_guard lock(mutex_);
   List& list = list_to_grow(token, false);
   Entry entry;
-  keep(entry.pushed.emplace(), values, are_kept, true);
+  keep_copies(entry.pushed.emplace(), values, are_kept, true);
   list.entries.push_back(std::move(entry));
   ++list.count;
   return token;
@@ -308,7 +308,7 @@ double TapeStore::keep(double token, std::int64_t checkpoints, std::span<const T
     if (call % list.stride != 0) return token;
   }
   Entry entry;
-  keep(entry.pushed.emplace(), values, {}, false);
+  keep_copies(entry.pushed.emplace(), values, {}, false);
   list.entries.push_back(std::move(entry));
   list.calls.push_back(call);
   return token;

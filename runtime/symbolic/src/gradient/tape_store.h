@@ -113,8 +113,8 @@ class TapeStore {
   List& list_at(double token);
   Entry& entry_at(double token, std::int64_t position, const std::string& path);
   /// Keeps copies of the values.
-  void keep(Values& kept, std::span<const Tensor> values, const std::vector<bool>& are_kept,
-            bool in_blocks);
+  void keep_copies(Values& kept, std::span<const Tensor> values, const std::vector<bool>& are_kept,
+                   bool in_blocks);
   Tensor copy_of(const Tensor& value, bool in_blocks);
   Tensor in_block(const Tensor& value, std::int64_t bytes);
   /// Makes that number of tensors, none of which is there.

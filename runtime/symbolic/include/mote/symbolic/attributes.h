@@ -249,7 +249,7 @@ class Attributes : public ConstAttributes {
     check_copies<T>(key.name);
     if constexpr (std::is_copy_constructible_v<T>) {
       if (!has(key.name)) store<T>(key, IndexColumn<T>());
-      at_any(key.name, Of, typeid(T));
+      at_any(key.name, Of, typeid(T));  // throws if it has another type or bearer
       detail::AnyAttribute& any = own(key.name);
       static_cast<detail::HeldAttribute<IndexColumn<T>>&>(any).value.set(index, std::move(value));
       any.life = key.life;
