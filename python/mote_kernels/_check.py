@@ -101,8 +101,9 @@ def check(
     `deterministic`, `ignores_nan`, `flushes_denormals`, `indices` ("any", "valid", "not_negative").
 
     A failure is made smaller for at most `shrink` seconds (20), and then diagnosed for as many;
-    with 0 it is neither. `timeout` is that of a call in a worker, `warm_up` what the first has more; without them a call hangs
-    that takes far longer than others did, while it loads and compiles nothing.
+    with 0 it is neither. `timeout` is that of a call in a worker, `warm_up` what the first has more;
+    without them a call hangs that takes far longer than others did, while it loads and compiles
+    nothing.
 
     Ctrl-C ends the check and returns what was found. Raises Error for an unknown op, dtype or form,
     if the function's parameters do not fit the op, and if this Python lacks what the arrays need.
